@@ -17,7 +17,7 @@ func pingPayload(_ ping: nghttp2_ping) -> UInt64 {
     withUnsafeBytes(of: ping.opaque_data) { $0.reduce(0) { $0 << 8 | UInt64($1) } }
 }
 
-/// The debug data of a GOAWAY. The pointer is valid as long as the frame.
+/// The debug data of a GOAWAY. The pointer is valid only during the callback that got the frame.
 func debugData(_ goAway: nghttp2_goaway) -> UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: goAway.opaque_data, count: goAway.opaque_data_len)
 }

@@ -52,7 +52,7 @@ public class HTTP2Endpoint {
 
     // MARK: Bytes
 
-    /// Takes any number of bytes from the peer, cut anywhere. The bytes are not kept after the call.
+    /// Takes any number of bytes from the peer, split anywhere. The bytes are not kept after the call.
     @discardableResult
     public final func receive(_ bytes: RawSpan) -> HTTP2SessionResult {
         if let detail = self.line.pointee.failure { return .failed(detail: detail) }
@@ -63,8 +63,9 @@ public class HTTP2Endpoint {
         return result < 0 ? self.fail(Int32(truncatingIfNeeded: result)) : .ok
     }
 
-    /// Passes at most `byteCountMax` bytes for the peer to `body`, and removes them when it returns: they count as
-    /// sent. `body` must not call this session. If there is nothing to write now, returns `nil` without calling `body`.
+    /// Passes at most `byteCountMax` bytes for the peer to `body`. When `body` returns, these bytes are removed and
+    /// count as sent. `body` must not call this session. If there is nothing to write now, returns `nil` without
+    /// calling `body`.
     public final func takeOutput<Result>(
         byteCountMax: Int = HTTP2Endpoint.outputByteCountDefault, _ body: (RawSpan) -> Result
     ) -> Result? {

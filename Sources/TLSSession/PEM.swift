@@ -35,8 +35,8 @@ enum PEM {
             while let certificate = PEM_read_bio_X509(bio, nil, refusePassword, nil) {
                 certificates.append(certificate)
             }
-            // Reading ends with an error even at the end of the text. Any other reason means that a certificate could
-            // not be read.
+            // Reading ends with an error even at the end of the text. A reason other than `PEM_R_NO_START_LINE` means
+            // that a certificate could not be read.
             let reason = OpenSSLError.take().reason
             guard reason == PEM_R_NO_START_LINE else {
                 for certificate in certificates { X509_free(certificate) }

@@ -1,7 +1,7 @@
 import COpenSSL
 
 /// The buffers from which OpenSSL reads ciphertext and to which it writes ciphertext: the other end of a session's BIO.
-/// They are behind a pointer of their own, because OpenSSL calls back during a session's calls to it.
+/// The buffers are behind a pointer of their own, because OpenSSL's functions call back before they return.
 struct TLSBytes {
     /// Maximum capacity that `output` keeps when it is emptied, bytes.
     static let capacityKeptMax = 1 << 20

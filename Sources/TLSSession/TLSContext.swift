@@ -15,10 +15,10 @@ public enum TLSTrustRoots: Equatable, Sendable {
 /// The settings that TLS sessions share: trust roots or certificate, protocol versions, ALPN. Only TLS 1.2 or later is
 /// used. A client always verifies its server.
 ///
-/// It does not change after `init`, and may be used from any thread.
+/// A context never changes, and may be used from any thread.
 ///
-/// `@unchecked`: `init` configures the SSL_CTX, which is only read afterwards. OpenSSL allows that from several
-/// threads.
+/// `@unchecked`: the SSL_CTX is configured before `client` or `server` returns, and only read afterwards. OpenSSL
+/// allows several threads to read it.
 public final class TLSContext: @unchecked Sendable {
     let handle: OpaquePointer
     let isServer: Bool

@@ -92,7 +92,7 @@ public final class TLSSession {
         return self.state
     }
 
-    /// Takes any number of bytes from the peer, cut anywhere, and passes the decrypted bytes to `plaintext` in large
+    /// Takes any number of bytes from the peer, split anywhere, and passes the decrypted bytes to `plaintext` in large
     /// pieces. A piece is valid only during the call of `plaintext`, which must not call this object.
     @discardableResult
     public func receive(_ ciphertext: RawSpan, plaintext: (RawSpan) -> Void) -> State {

@@ -131,7 +131,8 @@ public struct ConnectionLife: Sendable {
     }
 
     /// Time until which the pool waits to learn this connection's capacity before it opens another. After that, a
-    /// connection that hangs delays nothing. `.min` if the connection is not starting.
+    /// connection that hangs delays nothing. `.max` while a connection waits for its first request; `.min` if the
+    /// connection is not starting.
     public var startsUntilMillis: Int64 {
         switch self.phase {
         case .connecting, .handshaking: self.beganMillis + Self.startPatienceMillis

@@ -14,8 +14,8 @@ extension ConnectionPool {
         case unknown
     }
 
-    /// Takes a 200, the usual case. Returns `nil` if the push had timed out before, or the tag is not in use. `micros`
-    /// is steady time.
+    /// Takes a success, the usual case: a 200, or any 2xx about channels. Returns `nil` if the push had timed out
+    /// before, or the tag is not in use. `micros` is steady time.
     public mutating func accepted(_ tag: UInt32, connection: Int, micros: Int64) -> PushEnd? {
         guard let stream = self.streams.stream(tag, connection: connection) else { return nil }
         self.members[connection].refusedInRow = 0
@@ -53,7 +53,7 @@ extension ConnectionPool {
             self.credentialsRefused(stream, now: now)
         case .providerTokenExpired:
             self.busySucceeded()
-            // Pushy observed that connections stay stuck once APNs has called their token expired.
+            // The library Pushy found that a connection stays stuck once APNs has called its token expired.
             self.retire(connection, now: now)
             if stream.tokenGeneration == self.tokenGeneration {
                 self.tokenRefused(

@@ -109,8 +109,8 @@ extension ConnectionPool {
     // MARK: Time
 
     /// Ends the round of the in-flight window if it is over. More or fewer requests may then be in flight. The call is
-    /// cheap; make it once per turn. `busyMicros` is how long this thread has run so far, or waited for a core; `nil`
-    /// if unknown. The closure is called only at the end of a round.
+    /// cheap; make it once per turn. `busyMicros` returns how long this thread has run and has waited for a core so
+    /// far, both together; `nil` if unknown. The closure is called only at the end of a round.
     public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
         let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)
@@ -233,8 +233,8 @@ extension ConnectionPool {
             startsUntilMillis)
     }
 
-    /// Whether connections cannot be made, or answer nothing. Single new attempts then find out when that is over. They
-    /// do not wait long for one that hangs.
+    /// Whether connections cannot be made, or answer nothing. Single new attempts then find out when the trouble is
+    /// over. A new attempt does not wait long for an older one that hangs.
     private var isScouting: Bool {
         if self.health.mutesInRow > 0 {
             return !self.members.contains { $0.isReady && $0.life.isUsable && $0.life.hasAnswered }

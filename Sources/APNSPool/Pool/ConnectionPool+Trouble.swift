@@ -29,7 +29,7 @@ extension ConnectionPool {
         }
     }
 
-    /// Remembers the trouble of a connection that has ended without having been of use.
+    /// Remembers the trouble that the end of a connection shows, if any.
     mutating func updateTrouble(of member: Member, fault: ConnectFault, now: EngineTime) {
         guard !self.isShutDown else { return }
         if member.isReady {

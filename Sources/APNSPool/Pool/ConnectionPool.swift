@@ -64,8 +64,8 @@ public struct ConnectionPool: Sendable {
     static let runLength = 32
     /// Time after the last call of `wanted` at which earlier demand is forgotten, milliseconds.
     static let demandMemoryMillis: Int64 = 1_000
-    /// Maximum number of streams refused in a row, beyond the number in flight when the row began. The connection is
-    /// then retired.
+    /// Maximum number of streams refused in a row, beyond the number in flight when the row began. At this number the
+    /// connection is retired.
     static let refusedInRowMax = 8
     /// Least number of connection numbers for connections that drain or are being closed.
     static let drainingMin = 4
@@ -95,11 +95,11 @@ public struct ConnectionPool: Sendable {
     var random: SplitMix64
     var connectBackoff: JitteredBackoff
     var connectNotBeforeMillis: Int64 = 0
-    /// When a failure last made the delay longer, steady milliseconds. Failures of attempts that began before do not
-    /// make it longer again.
+    /// When a failure last made the delay longer, steady milliseconds. Failures of attempts that began before this time
+    /// do not make the delay longer again.
     var backoffRaisedMillis: Int64 = .min
     var health = RouteHealth()
-    /// The alarm about the provider token that was raised last.
+    /// The alarm about the provider token that is raised now; `nil` if there is none.
     var tokenAlarm: RouteAlarm?
     var isStarted = false
     var isShutDown = false
@@ -315,7 +315,7 @@ public struct ConnectionPool: Sendable {
         }
         self.backoffRaisedMillis = now.steadyMillis
         // The delay runs from the beginning of one attempt to the beginning of the next. An attempt that hung for long
-        // has used it up.
+        // has used up the delay.
         let delayMillis = self.connectBackoff.failed(using: &self.random)
         let begunMillis = member.isReady ? now.steadyMillis : member.life.beganMillis
         self.connectNotBeforeMillis = max(

@@ -21,7 +21,7 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
 
     /// Time from the start of the name lookup to the end of the TLS handshake and the peer's first SETTINGS.
     public var connectTimeoutMillis: Int64 = 10_000
-    /// Longest time from a request's departure to its answer.
+    /// Longest time from a request's departure to its answer. A request without an answer by then times out.
     public var requestTimeoutMillis: Int64 = 20_000
     /// A connection may drain for this long beyond `requestTimeoutMillis`.
     public var drainTimeoutMillis: Int64 = 5_000
@@ -33,7 +33,7 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     public var pingAfterIdleMillis: Int64 = 15_000
     /// An unanswered PING closes the connection after this long.
     public var pingTimeoutMillis: Int64 = 5_000
-    /// A connection without a request for this long is closed (Apple: keep them for hours to days).
+    /// A connection without a request for this long is closed (Apple: keep connections open for hours to days).
     public var idleCloseMillis: Int64 = 6 * 3_600_000
 
     /// First delay between attempts to connect, and between probes of a route whose breaker is open. It doubles each

@@ -3,13 +3,13 @@
 ///
 /// A loop that is busy all the time sends no more pushes when more of them are in flight: they only wait in queues.
 /// Each push then costs more, because the data for its answer has left the processor's caches. A push takes a sixth
-/// more CPU time with 4,000 in flight than with 400. Each is answered later, too. So the window is adjusted in rounds
-/// of at least 20 ms. It shrinks when the loop is busy and answers take clearly longer than a round trip to APNs. If
-/// answers take no longer and the route wants more, the window grows, and doubles if the loop is not busy.
+/// more CPU time with 4,000 in flight than with 400. Each push is answered later, too. So the window is adjusted in
+/// rounds of at least 20 ms. It shrinks when the loop is busy and answers take clearly longer than a round trip to
+/// APNs. If answers take no longer and the route wants more, the window grows, and doubles if the loop is not busy.
 ///
 /// A loop that waits for a CPU core counts as busy. If only its CPU time counted, a loop that gets half a core would
-/// seem to have time to spare. The window would double from round to round up to the number of streams. All other
-/// requests of the route would then wait behind these.
+/// seem to have time to spare. The window would double from round to round up to the number of streams. A request of
+/// the route would then wait behind all the others.
 public struct InFlightWindow: Sendable {
     /// The largest window, in requests.
     public static let countMax = 1 << 20
@@ -50,8 +50,8 @@ public struct InFlightWindow: Sendable {
     /// - Parameters:
     ///   - nowMicros: steady microseconds.
     ///   - isWanted: more pushes are ready than the window lets through.
-    ///   - busyMicros: how long this thread has run so far, or waited for a core; `nil` if unknown. Called only at the
-    ///     end of a round.
+    ///   - busyMicros: returns how long this thread has run and has waited for a core so far, both together; `nil` if
+    ///     unknown. Called only at the end of a round.
     public mutating func look(nowMicros: Int64, isWanted: Bool, busyMicros: () -> Int64?) -> Bool {
         guard nowMicros >= self.roundEndsMicros else { return false }
         let busy = busyMicros()

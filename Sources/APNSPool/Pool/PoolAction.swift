@@ -19,7 +19,7 @@ public enum PoolAction: Equatable, Sendable {
     /// Check the token of this generation, because APNs refuses our credentials. Its issue time may be wrong, or its
     /// key invalid.
     case doubtToken(generation: UInt32)
-    /// Mark the key of this token as accepted: APNs has accepted the key's first push.
+    /// Mark the key of this token as accepted: APNs has accepted a push signed with the key.
     case keyAccepted(generation: UInt32)
     /// Raise an alarm for the operator. `alarmCleared` follows when it is over.
     case alarmRaised(RouteAlarm)

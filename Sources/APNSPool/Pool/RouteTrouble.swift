@@ -1,6 +1,7 @@
 import PushModel
 
-/// Why nothing can be pushed on a route now, as far as its pool knows. The later a case, the more is known.
+/// Why nothing can be pushed on a route now, as far as its pool knows. The first cases are guesses from silence; the
+/// last ones are answers of APNs.
 public enum RouteTrouble: Equatable, Sendable, CaseIterable {
     /// Requests leave, and no answers arrive.
     case noAnswers

@@ -4,7 +4,7 @@
 /// A new key is tried at once, because the operator added it to be used. If APNs refuses the new key, the one that
 /// worked before is used again. If APNs refuses a key that worked until now, that key was probably revoked, and the
 /// next one is used. If all keys are refused, the current one stays. After `refusedMillis` a refused key may be tried
-/// again. So a wrong clock, or a key that Apple does not know yet, does not exclude it for good.
+/// again. So a key is not excluded for good because the clock was wrong, or because Apple did not know the key yet.
 public struct ProviderKeyChoice: Equatable, Sendable {
     /// What APNs has said about a key.
     public enum Acceptance: Equatable, Sendable {
@@ -24,7 +24,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         let key: Int
         var acceptance = Acceptance.untried
     }
-    /// The keys, newest first; never empty.
+    /// The keys, beginning with the one that was last added or wanted; never empty.
     private var candidates: [Candidate]
     /// The number that identifies the key in use.
     public private(set) var current: Int
@@ -36,7 +36,7 @@ public struct ProviderKeyChoice: Equatable, Sendable {
         self.current = keys[0]
     }
 
-    /// The numbers of the keys, newest first.
+    /// The numbers of the keys, beginning with the one that was last added or wanted.
     public var keys: [Int] { self.candidates.map(\.key) }
 
     /// What APNs has said about a key; `nil` if there is no such key.

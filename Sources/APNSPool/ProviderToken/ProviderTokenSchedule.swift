@@ -34,7 +34,7 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     public static let ageSecondsMax: Int64 = 3_300
     /// Distance between points of the finest grid, for tokens that are signed because APNs refused the previous one.
     public static let exactGridSeconds: Int64 = 60
-    /// How long a renewal waits for the next point of the grid at most.
+    /// Maximum time that a renewal waits for the next point of the grid.
     public static let gridPatienceSeconds: Int64 = 60
     /// The wall clock counts as set if it has moved by more than this against the steady clock since signing.
     public static let clockStepSecondsMin: Int64 = 120
@@ -48,7 +48,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
     private var previous: Issue?
     /// Earliest steady time of the next regular token.
     private var notBeforeMillis: Int64 = .min
-    /// Earliest steady time of the next token ahead of schedule. APNs' answer allows one, on new connections.
+    /// Earliest steady time of the next token ahead of schedule. An answer of APNs may require such a token, for new
+    /// connections.
     private var noExceptionBeforeMillis: Int64 = .min
     /// Whether our clock seems slow, because APNs called a token expired that was young by our clock. Older points of
     /// the grid may then be too old. The doubt ends when the clock is set.
@@ -166,7 +167,8 @@ public struct ProviderTokenSchedule: Equatable, Sendable {
             now.steadyMillis + Self.renewalDistanceSeconds * 1_000, older.bornMillis + Self.ageSecondsMax * 1_000)
     }
 
-    /// Age of the current token, seconds; `nil` before the first. APNs agrees if the wall clock was right at signing.
+    /// Age of the current token, seconds; `nil` before the first. APNs sees the same age if the wall clock was right at
+    /// signing.
     public func ageSeconds(now: EngineTime) -> Int64? { self.current.map { self.ageSeconds(of: $0, now: now) } }
 
     private func ageSeconds(of issue: Issue, now: EngineTime) -> Int64 { (now.steadyMillis - issue.bornMillis) / 1_000 }

@@ -3,7 +3,8 @@ import PushModel
 /// The provider token, a JWT signed with ES256 (Apple: "Establishing a token-based connection to APNs"). The caller
 /// signs it.
 public enum ProviderTokenClaims {
-    /// Apple refuses a token that was issued longer ago than this, or further in the future, seconds.
+    /// Maximum time between a token's issue time and now, in the past or the future, seconds. Apple refuses other
+    /// tokens.
     public static let ageSecondsMax: Int64 = 3_600
     /// Length of a key id and of a team id, bytes.
     public static let identifierByteCount = 10

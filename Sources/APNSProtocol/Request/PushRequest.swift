@@ -17,8 +17,8 @@ public enum RequestKind: UInt8, Sendable, CaseIterable {
     case listChannels
 }
 
-/// One request as it leaves the engine. The transport keeps a pool of requests, one per stream, and passes one to be
-/// filled. A request's arrays keep their capacity, so sending allocates no memory once they have grown.
+/// One request as it leaves the engine. The transport has a single request, which is filled again for each push. The
+/// request's arrays keep their capacity, so sending allocates no memory once they have grown.
 public struct PushRequest: Sendable {
     /// The id of this attempt, which its answer repeats.
     public var id = PushID(rawValue: 0)

@@ -7,8 +7,8 @@ public enum ErrorBody {
     /// Maximum number of bytes that are read of a body.
     public static let byteCountMax = 1_024
 
-    /// Reads as many fields as possible. A field before a cut or fault counts. A body without a readable reason gives
-    /// an empty one.
+    /// Reads as many fields as possible. A field before a cut or fault counts. The reason is empty if the body has no
+    /// readable reason.
     ///
     /// - Returns: `reason`, without control characters; `timestamp` in milliseconds since 1970, or `nil` if it is not a
     ///   whole number.

@@ -10,11 +10,11 @@ public struct PushAnswer: Sendable, Equatable {
         case accepted
         /// A request about channels succeeded.
         case channel(ChannelAnswer)
-        /// APNs did not process the request. It got REFUSED_STREAM, was above GOAWAY's last stream, or was never
-        /// written.
+        /// APNs did not process the request. The request got REFUSED_STREAM, was above GOAWAY's last stream, or was
+        /// never written. Or its connection was too old to know the app's topic.
         case notProcessed
-        /// After the request had left, the connection was lost, the stream was reset, or no answer arrived in time.
-        /// Nobody knows whether APNs processed it.
+        /// After the request had left, the connection was lost, the stream was reset, or no answer arrived in time. It
+        /// is unknown whether APNs processed the request.
         case unknown(detail: String)
     }
     /// The attempt that is answered, from `PushRequest.id`.
@@ -32,7 +32,7 @@ public struct PushAnswer: Sendable, Equatable {
     }
 }
 
-/// APNs' answer to a request about channels that succeeded.
+/// APNs' answer to a successful request about channels.
 public struct ChannelAnswer: Sendable, Equatable {
     /// The HTTP status, 200 to 299.
     public var status: UInt16
@@ -40,7 +40,8 @@ public struct ChannelAnswer: Sendable, Equatable {
     public var channelID: [UInt8]
     /// The JSON body, unchanged; empty without one.
     public var body: [UInt8]
-    /// Whether the end of the body is missing, because it was longer than `ChannelRequest.answerByteCountMax`.
+    /// Whether the end of the body is missing, because the body was longer than
+    /// `ChannelRequest.answerByteCountMax(_:)`.
     public var isCut: Bool
 
     /// An answer with these parts.

@@ -53,7 +53,7 @@ public struct RouteGate: Equatable, Sendable {
             self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)
             return .trip
         case .resting:
-            // This answers a request from before the rest, and says nothing new.
+            // The answer belongs to a request from before the rest, and says nothing new.
             return .none
         case .probing:
             self.rest(now: now, retryAfterSeconds: retryAfterSeconds, using: &random)

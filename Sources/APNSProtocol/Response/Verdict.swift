@@ -4,8 +4,9 @@ public enum Verdict: Equatable, Sendable {
     /// APNs accepted the push. This says nothing about the device.
     case accepted
     /// The device token can take no more pushes. `invalidSinceMillis` (since 1970, with 410 only) is when APNs found
-    /// out. A token that was registered later is alive. `suspicious`: a wrong environment or topic of ours would give
-    /// every token this answer. Such a token may be dropped only while the share of these answers stays small.
+    /// the token dead. A token that was registered later is alive. `suspicious`: a wrong environment or topic of ours
+    /// would give every token this answer. Such a token may be dropped only while the share of these answers stays
+    /// small.
     case tokenDead(invalidSinceMillis: Int64?, suspicious: Bool)
     /// A broadcast had an expiration, on a channel that stores nothing. For a push to a phone the verdict means the
     /// same as `messageRefused`.

@@ -10,7 +10,7 @@ struct ClientStream: StreamEntry {
     var request = OutgoingMessage()
     /// The number of the encoder's plan for the request's header fields; -1 when they have been written.
     var plan = -1
-    /// The output's `appendedByteCount` after the last byte of the request; `nil` before that byte was serialised.
+    /// The output's `appendedByteCount` after the last byte of the request; `nil` until that byte is serialised.
     var requestEnd: UInt64?
     var status: UInt16 = 0
     /// Whether the header fields of the final answer are complete. Later fields are trailers.
@@ -55,9 +55,9 @@ struct KeptAnswer {
     init(_ keeping: HTTP2AnswerKeeping) { self.keeping = keeping }
 }
 
-/// The state of a client session that nghttp2's callbacks read and change. It is behind a pointer, because nghttp2
-/// calls back while the session is in a call to it. Swift must not hold exclusive access to the struct during that
-/// call.
+/// The state of a client session that nghttp2's callbacks read and change. The struct is behind a pointer, because
+/// nghttp2's functions call back before they return. Swift must not hold exclusive access to the struct while such a
+/// function runs.
 struct ClientState {
     let settings: HTTP2ClientSettings
     var streams = EntryTable<ClientStream>()

@@ -10,8 +10,7 @@ public enum HTTP2StreamFailure: Equatable, Sendable {
     case requestIncomplete
     /// This side reset the stream, by `reset` or because the answer broke the protocol.
     case resetLocally(HTTP2ErrorCode)
-    /// The whole request had left when the connection ended: by `connectionLost` or a protocol error. It is unknown
-    /// whether the request was processed.
+    /// `connectionLost` was called after the whole request had left. It is unknown whether the request was processed.
     case connectionEnded
     /// The stream ended cleanly, but its answer had no valid `:status`.
     case malformedResponse
@@ -30,11 +29,11 @@ public enum HTTP2StreamFailure: Equatable, Sendable {
 public enum HTTP2ClientEvent: Equatable, Sendable {
     /// A complete answer arrived. `tag` is the one passed to `submit`. `retryAfterSeconds` is -1 unless there was a
     /// `retry-after` in whole seconds. `bodyByteCount` is more than `body.count` if a part of the body was dropped.
-    /// This event is the last of its stream, which no longer counts against the credit.
+    /// This event is the last of its stream, and the stream no longer counts against `credit`.
     case responseFinished(
         tag: UInt32, streamID: Int32, status: UInt16, body: Range<Int>, bodyByteCount: Int, retryAfterSeconds: Int64)
-    /// The stream ended without a complete answer. This event is the last of its stream, which no longer counts against
-    /// the credit.
+    /// The stream ended without a complete answer. This event is the last of its stream. A stream that this side reset
+    /// counts against `credit` until RST_STREAM is serialised; other streams no longer count.
     case streamFailed(tag: UInt32, streamID: Int32, failure: HTTP2StreamFailure)
     /// The peer's SETTINGS arrived. `remoteConcurrentStreamsMax` and `credit` may have changed.
     case settingsChanged(concurrentStreamsMax: UInt32)
@@ -43,9 +42,9 @@ public enum HTTP2ClientEvent: Equatable, Sendable {
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
     /// The peer answered our PING with this payload.
     case pingAcknowledged(payload: UInt64)
-    /// GOAWAY was put into the output, by `goAway` or `terminate`, or because the peer broke the protocol. In the last
-    /// case the code is not NO_ERROR, and `debugData` says how. Write the output, and close the connection when
-    /// `isFinished`.
+    /// GOAWAY was put into the output, by `goAway` or `terminate`, or because the peer broke the protocol. After a
+    /// fault of the peer, `errorCode` is not NO_ERROR, and `debugData` describes the fault. Write the output, and close
+    /// the connection when `isFinished`.
     case goAwaySent(errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
@@ -73,8 +72,8 @@ public struct HTTP2KeptField: Equatable, Sendable {
     public var value: Range<Int>
 }
 
-/// Events in the order in which they happened, with the bytes that they refer to. Pass one value to `takeEvents` every
-/// time, so that its memory is reused.
+/// Events in the order in which they happened, with the bytes that they refer to. Pass the same value to every
+/// `takeEvents`, so that its memory is reused.
 public struct HTTP2ClientEvents: Sendable {
     /// The events since the last `takeEvents`, oldest first.
     public internal(set) var events: [HTTP2ClientEvent] = []

@@ -62,8 +62,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
 
     // MARK: Requests
 
-    /// Queues one request. `values` and `body` are copied, so both may be refilled at once. With an empty `body` the
-    /// request has no DATA frames. The stream has one final event, which has this `tag`.
+    /// Queues one request. `values` and `body` are copied, so both may be refilled right after the call. With an empty
+    /// `body` the request has no DATA frames. The stream has one final event, which has this `tag`.
     public func submit(
         _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>, tag: UInt32
     ) -> HTTP2SubmitResult {
@@ -125,7 +125,7 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
     }
 
     /// Resets a stream, and records its final event at once: `.resetLocally`, or `.requestIncomplete` if the request
-    /// had not completely left. The stream counts against the credit until RST_STREAM was serialised. An unknown or
+    /// had not completely left. The stream counts against `credit` until RST_STREAM is serialised. An unknown or
     /// finished stream id is ignored.
     public func reset(streamID: Int32, errorCode: HTTP2ErrorCode = .cancel) {
         guard let index = self.index(streamID: streamID) else { return }

@@ -34,10 +34,11 @@ enum HPACKText {
         return count + 1
     }
 
-    /// Codes a text that is sent many times as a string literal, with Huffman coding if that is shorter.
+    /// Encodes a text as an HPACK string literal, with Huffman coding if that is shorter. It is meant for texts that
+    /// are sent many times.
     ///
-    /// Values that change with each message are written without Huffman coding. Coding a push's path, id and
-    /// authorization took 30 % of its instructions. It saves only a quarter of the bytes of path and id.
+    /// Values that change with each message are written without Huffman coding. Huffman coding of a push's path, id and
+    /// authorization took 30 % of the push's instructions. It saved only a quarter of the bytes of path and id.
     static func literal(_ text: [UInt8]) -> [UInt8] {
         Self.huffmanLiteral(text) ?? Self.plainLiteral(text)
     }
@@ -48,8 +49,8 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Codes a text with Huffman coding. nghttp2's compressor writes the field `authorization: text`, and the two bytes
-    /// of the field's name are dropped.
+    /// Codes a text with Huffman coding. nghttp2's compressor writes the field `authorization: text`. The first two
+    /// bytes, which name the field, are dropped.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?
         guard nghttp2_hd_deflate_new(&made, 4_096) == 0, let deflater = made else { return nil }

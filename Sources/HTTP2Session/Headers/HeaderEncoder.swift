@@ -5,8 +5,8 @@
 /// gets requests without fields. Its HEADERS frame is replaced by one of ours. Nothing else compresses in this
 /// direction, so the peer's table depends on this encoder alone.
 struct HeaderEncoder {
-    /// Maximum number of templates with plans. Beyond it, a new template replaces one that no message waits for. If
-    /// messages wait for all, the maximum is exceeded. A hundred apps with two priorities fit.
+    /// Maximum number of templates with plans. At the maximum, a new template takes the plan of one that no message
+    /// waits for. If messages wait for all plans, the maximum is exceeded. A hundred apps with two priorities fit.
     static let plansMax = 256
     /// Size of the largest frame that every peer accepts, bytes (RFC 9113 §4.2). A longer block is continued in
     /// CONTINUATION frames.
@@ -118,8 +118,8 @@ struct HeaderEncoder {
         return true
     }
 
-    /// Writes the block into `self.block` field by field, and inserts fields into the table where that is of use. If
-    /// nothing was inserted, the next block can be written by the plan that is made here.
+    /// Writes the block into `self.block` field by field, and inserts fields into the table where that helps later
+    /// messages. If nothing was inserted, the next block can be written by the plan that is made here.
     private mutating func compose(_ plan: UnsafeMutablePointer<HeaderPlan>, _ message: borrowing OutgoingMessage) {
         self.table.takeUpdates(into: &self.block)
         let generation = self.table.generation
@@ -148,8 +148,8 @@ struct HeaderEncoder {
         if self.table.generation == generation { plan.pointee.generation = generation }
     }
 
-    /// Writes one field: as an index if the peer's table has it, otherwise as a literal. The literal is inserted into
-    /// the table if that is of use.
+    /// Writes one field: as an index if the peer's table has it, otherwise as a literal. The field is inserted into the
+    /// table if its `indexing` allows that and there is room.
     private mutating func compose(_ field: PreparedField, _ value: UnsafeRawBufferPointer, literal: [UInt8]) {
         if field.indexing == .allowed {
             let index = field.staticIndex > 0 ? field.staticIndex : self.table.index(name: field.name, value: value)

@@ -1,5 +1,4 @@
-/// How to write a template's header block while the dynamic table does not change: as constant bytes and values in
-/// turn.
+/// How to write a template's header block while the dynamic table does not change: constant bytes and values alternate.
 struct HeaderPlan: StreamEntry {
     static var unused: HeaderPlan { HeaderPlan() }
 

@@ -65,7 +65,7 @@ struct EntryTable<Entry: StreamEntry> {
     }
 }
 
-/// An entry's index as nghttp2 carries it. It is one higher, so that 0 means that there is none.
+/// The user data that nghttp2 stores for an entry: the entry's index plus one, so that 0 means no entry.
 @inline(__always)
 func streamUserData(_ index: Int) -> UnsafeMutableRawPointer { UnsafeMutableRawPointer(bitPattern: index + 1)! }
 

@@ -13,7 +13,8 @@ struct GrowingBytes {
     /// Makes room for `byteCount` bytes in total, keeping the content.
     mutating func reserve(_ byteCount: Int) {
         guard byteCount > self.capacity else { return }
-        // The capacity grows in steps of 256, so that a slightly longer message does not move the bytes again.
+        // The capacity grows by at least half, or to a multiple of 256. A slightly longer message then does not move
+        // the bytes again.
         let capacity = max((byteCount + 255) & ~255, self.capacity * 3 / 2)
         let base = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
         if let old = self.base {

@@ -17,8 +17,8 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
     /// The client answered our PING with this payload.
     case pingAcknowledged(payload: UInt64)
-    /// GOAWAY was put into the output, by `goAway` or `terminate`, or because the peer broke the protocol. In the last
-    /// case `debugData` says how.
+    /// GOAWAY was put into the output, by `goAway` or `terminate`, or because the peer broke the protocol. After a
+    /// fault of the peer, `debugData` describes the fault.
     case goAwaySent(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)
 }
 
@@ -47,8 +47,8 @@ public struct HTTP2FieldRange: Equatable, Sendable {
     public var value: Range<Int>
 }
 
-/// Events in the order in which they happened, with the bytes that they refer to. Pass one value to `takeEvents` every
-/// time, so that its memory is reused.
+/// Events in the order in which they happened, with the bytes that they refer to. Pass the same value to every
+/// `takeEvents`, so that its memory is reused.
 public struct HTTP2ServerEvents: Sendable {
     /// The events since the last `takeEvents`, oldest first.
     public internal(set) var events: [HTTP2ServerEvent] = []

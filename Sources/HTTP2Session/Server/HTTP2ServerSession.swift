@@ -56,9 +56,9 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Answers
 
-    /// Queues the answer to a request, which may still be incomplete. The template's first field is `:status`. `values`
-    /// and `body` are copied. Returns `false` if the stream is unknown, closed or already answered, or if the values do
-    /// not fit the template.
+    /// Queues the answer to a request. The request may still be incomplete. The template's first field is `:status`.
+    /// `values` and `body` are copied. Returns `false` if the stream is unknown, closed or already answered, or if the
+    /// values do not fit the template.
     @discardableResult
     public func respond(
         streamID: Int32, _ template: HTTP2HeaderTemplate, values: borrowing HTTP2HeaderValues, body: Span<UInt8>
@@ -102,9 +102,9 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
 
     // MARK: Connection
 
-    /// Queues SETTINGS. Until the client has acknowledged a lower limit, streams above it are refused with
-    /// REFUSED_STREAM. Afterwards such a stream ends the connection with PROTOCOL_ERROR. Returns `false` and sends
-    /// nothing if a value is outside its range.
+    /// Queues SETTINGS. Until the client has acknowledged a lower limit of streams, streams above the limit are refused
+    /// with REFUSED_STREAM. Afterwards a stream above the limit ends the connection with PROTOCOL_ERROR. Returns
+    /// `false` and sends nothing if a value is outside its range.
     @discardableResult
     public func change(_ settings: HTTP2SettingsChange) -> Bool {
         var entries: [nghttp2_settings_entry] = []

@@ -1,5 +1,5 @@
-/// The SETTINGS that a server session sends, and how much it keeps of a request. The defaults are those that APNs was
-/// seen to use.
+/// The SETTINGS that a server session sends, and how much it keeps of a request. The default SETTINGS are those that
+/// APNs was seen to send.
 public struct HTTP2ServerSettings: Sendable {
     /// The first SETTINGS_MAX_CONCURRENT_STREAMS that is sent.
     public var concurrentStreamsMax: UInt32 = 1_000

@@ -149,8 +149,8 @@ struct ServerState {
         return first..<self.inbox.fields.count
     }
 
-    /// Handles RST_STREAM when it is put into the output. Unless the owner asked for it, the request broke the rules of
-    /// HTTP.
+    /// Handles an RST_STREAM that was put into the output. PROTOCOL_ERROR that the owner did not ask for means that the
+    /// request broke the rules of HTTP.
     mutating func resetSent(_ session: OpaquePointer, _ streamID: Int32, _ errorCode: HTTP2ErrorCode) {
         guard errorCode == .protocolError, let entry = self.entry(session, streamID), !entry.pointee.isResetByOwner
         else {

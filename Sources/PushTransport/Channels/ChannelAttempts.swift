@@ -30,7 +30,7 @@ struct ChannelAttempts {
     private let limits: ChannelClientLimits
     private var backoff: JitteredBackoff
     private(set) var count = 0
-    /// Whether an attempt may have been carried out although no answer said so.
+    /// Whether APNs may have carried out an attempt without confirming it.
     private var mayBeDone = false
     private var wereCredentialsRefused = false
 

@@ -19,8 +19,8 @@ public final class ChannelClient: Sendable {
     private let bundleIDs: [String]
     private let group: MultiThreadedEventLoopGroup
     private let dispatcher: NIOLoopBound<ChannelDispatcher>
-    /// Whether `close` was called. An attempt is handed to the loop under this lock, so that none follows the loop's
-    /// shutdown.
+    /// Whether `close` was called. An attempt is handed to the loop under this lock, so that no attempt reaches a loop
+    /// that was shut down.
     private let isClosed = Mutex(false)
 
     /// A client without connections.
@@ -141,7 +141,8 @@ public final class ChannelClient: Sendable {
         var random = SystemRandomNumberGenerator()
         let beganMillis = MachineClock.now().steadyMillis
         while true {
-            // Apple's log shows each attempt by an id of its own. The bits mark it as random (RFC 9562 §5.4).
+            // Each attempt has an id of its own, by which Apple's log shows it. The fixed bits mark the id as random
+            // (RFC 9562 §5.4).
             request.apnsID = (
                 random.next() & ~0xf000 | 0x4000, random.next() & 0x3fff_ffff_ffff_ffff | 0x8000_0000_0000_0000
             )
@@ -177,6 +178,7 @@ public final class ChannelClient: Sendable {
 }
 
 extension ChannelAnswer {
-    /// An empty answer, used if `ask` returns `nil`. It returns `nil` only for a deletion.
+    /// An empty answer, which stands in where `ask` returns `nil`. `ask` returns `nil` only for a deletion, so nobody
+    /// reads this answer.
     fileprivate static var nothing: ChannelAnswer { ChannelAnswer(status: 204, channelID: [], body: []) }
 }

@@ -17,7 +17,7 @@ public struct ChannelFailure: Error, Sendable, Equatable, CustomStringConvertibl
         case limitReached(count: Int?)
         /// A creation was sent, and no answer arrived. A channel may exist.
         case creationUnanswered(String)
-        /// Several attempts got no answer.
+        /// The last attempt got no answer, and no further attempt is allowed.
         case unanswered(String)
         /// No connection took the request in time. The value is the state of the route.
         case notSent(RouteStatus)

@@ -55,7 +55,8 @@ final class APNSConnection: ChannelInboundHandler {
         guard !self.isEnded else { return }
         let buffer = self.unwrapInboundIn(data)
         self.route.counters.bytesInTotal += buffer.readableBytes
-        // If the bytes are wrong, the states of TLS and HTTP/2 say so. They are read in `channelReadComplete`.
+        // If the bytes are wrong, `channelReadComplete` sees it in `tls.state`, or `flush` sees it in
+        // `session.isFinished`.
         let session = self.session
         self.tls.receive(buffer.readableBytesSpan) { plaintext in _ = session.receive(plaintext) }
     }
@@ -120,7 +121,8 @@ final class APNSConnection: ChannelInboundHandler {
         if case .failed(let error) = self.tls.state {
             self.end("TLS: \(error)")
         } else if self.session.isFinished {
-            // The peer has broken the protocol, and our GOAWAY has left.
+            // The peer has broken the protocol and our GOAWAY has left, or the peer has sent GOAWAY and no stream is
+            // open.
             self.close("the HTTP/2 session has ended", fault: .notAPNs)
         }
     }
@@ -164,7 +166,7 @@ final class APNSConnection: ChannelInboundHandler {
 
     // MARK: Ending
 
-    /// How long the channel stays open for its last bytes after `close`.
+    /// Maximum time for which the channel stays open after `close`, so that its last bytes can leave.
     static let lingerMillis: Int64 = 1_000
 
     /// Closes the connection with GOAWAY and close_notify if it is established; otherwise at once.
@@ -194,8 +196,8 @@ final class APNSConnection: ChannelInboundHandler {
     }
 
     /// Ends a connection that is broken or given up. Each remaining request gets its final answer, the connection's
-    /// number becomes free, and the channel is closed. `fault` says whether a peer that was not ready yet is not APNs,
-    /// or the network failed.
+    /// number becomes free, and the channel is closed. `fault` matters only for a connection that was not ready yet. It
+    /// says whether the peer is not APNs, or the network failed.
     func end(_ cause: String, fault: ConnectFault = .network) {
         guard !self.isEnded else { return }
         let context = self.context

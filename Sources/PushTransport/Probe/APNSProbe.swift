@@ -83,7 +83,7 @@ public struct APNSProbe: Sendable {
         /// The peer's certificate chain, beginning with the peer's own certificate. It is incomplete if an issuer was
         /// not found.
         public var certificates: [PeerCertificate] = []
-        /// Maximum number of requests that the peer allows at a time.
+        /// Maximum number of requests that the peer allows at a time; `nil` until its SETTINGS arrive.
         public var streamsMax: UInt32?
         /// The answer; `nil` if none arrived or no request was sent.
         public var answer: Answer?

@@ -24,7 +24,7 @@ public enum KeyFileName {
     public static let countMax = 16
 
     /// Lists at most `countMax` key files of a directory: the most recently changed first, then by name in reverse.
-    /// Returns `nil` if it is not a directory. Blocks on the disk.
+    /// Returns `nil` if the path is not a directory. Blocks on the disk.
     static func list(directory: String) -> [String]? {
         guard let stream = opendir(directory) else { return nil }
         defer { closedir(stream) }

@@ -11,8 +11,8 @@ struct ProviderCredential: Sendable {
         /// The file has not changed.
         case same
         case read(KeyFile)
-        /// The file has changed and cannot be used; `detail` says why. It is not read again until `mark` changes.
-        /// `mark` is `nil` if the file is missing.
+        /// The file cannot be used; `detail` says why. It is not read again until `mark` changes. `mark` is `nil` if
+        /// the file is missing.
         case unusable(mark: KeyFile.Mark?, detail: String)
     }
     /// An event that gets a line in the log.
@@ -116,8 +116,9 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// Changes to the keys of another configuration. At least one of these keys can be used. The former key stays as a
-    /// fallback until APNs has accepted another. If the wanted key is already in use, the token stays.
+    /// Changes to the keys of another configuration. The caller has checked that at least one of these keys can be
+    /// used. The former key stays as a fallback until APNs has accepted another. If the wanted key is already in use,
+    /// the token stays.
     mutating func follow(
         _ configuration: ProviderKey, isDirectory: Bool, found: [(path: String, finding: Finding)], now: EngineTime
     ) throws(TLSError) -> [News] {
@@ -149,7 +150,7 @@ struct ProviderCredential: Sendable {
         return news
     }
 
-    /// The id of the file's key, as tokens name it.
+    /// The key id that tokens have for the file's key; `nil` if it is neither configured nor in the file's name.
     private func keyID(path: String) -> String? {
         let named = KeyFileName.keyID(path: path)
         return self.isDirectory ? named : self.configuration.keyID ?? named
@@ -220,8 +221,8 @@ struct ProviderCredential: Sendable {
         }
     }
 
-    /// Forgets keys whose file now holds another key. Once APNs has accepted the key in use, also forgets keys whose
-    /// ids are no longer configured. The key with `number` stays.
+    /// Forgets keys that their file no longer holds. Once APNs has accepted the key in use, also forgets keys whose ids
+    /// are no longer configured. The key in use and the key with `number` stay.
     private mutating func forgetReplaced(except number: Int? = nil) {
         let isProven = self.choice.acceptance(self.choice.current) == .accepted
         for signer in self.signers where signer.number != number {
@@ -255,7 +256,7 @@ struct ProviderCredential: Sendable {
         return true
     }
 
-    /// Makes a token of the key in use the current token, after another key was chosen.
+    /// Changes the current token to one of the key in use. It is called after another key was chosen.
     private mutating func handOut(now: EngineTime) throws(TLSError) {
         guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return }
         _ = try self.signers[index].carryOut(now: now) { $0.due(now: now) }

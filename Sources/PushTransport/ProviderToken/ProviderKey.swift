@@ -1,7 +1,7 @@
 public import Redaction
 
-/// The signing keys of one team for one APNs environment, as the operator configures them. With several keys at a time,
-/// keys can be changed without a stop.
+/// The signing keys of one team for one APNs environment, as the operator configures them. There may be several keys at
+/// a time, so that a key can be replaced while the worker runs.
 public struct ProviderKey: Sendable, Equatable {
     /// The key id: 10 characters from Apple. `nil` takes it from the file's name. If `path` is a directory, this key is
     /// used first, and `nil` means the newest key.
@@ -29,8 +29,8 @@ public struct ProviderKey: Sendable, Equatable {
     /// team's id.
     public var name: String { self.keyID ?? KeyFileName.keyID(path: self.path) ?? self.teamID }
 
-    /// The path for messages. `nil` if the text does not look like a path: it may be the key itself, set by mistake.
-    /// For a key given as text, it is the name of the setting.
+    /// The path for messages; for a key given as text, the name of the setting. `nil` if `path` does not look like a
+    /// path: it may be the key itself, set by mistake.
     public var shownPath: String? { self.content.isEmpty ? ShownText.path(self.path) : self.setting }
 
     /// The name of the setting that has the key.

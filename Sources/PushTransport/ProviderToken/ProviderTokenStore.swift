@@ -179,8 +179,8 @@ public final class ProviderTokenStore: Sendable {
         return change
     }
 
-    /// Uses these keys from now on. After a change of key, connections that began with the former key finish their
-    /// requests: APNs refuses a key that a connection did not begin with. If APNs refuses the new key and has never
+    /// Uses these keys from now on. After a change of key, connections that began with the former key only finish their
+    /// requests. APNs refuses a key that a connection did not begin with. If APNs refuses the new key and has never
     /// accepted it, the store returns to the former key.
     public func use(_ change: KeyChange) { self.use(change, now: MachineClock.read().now) }
 
@@ -202,8 +202,8 @@ public final class ProviderTokenStore: Sendable {
 
     // MARK: Renewing
 
-    /// Begins to renew tokens and to watch the key files. `eventLoop` starts this once a second; the thread pool reads
-    /// the files and signs.
+    /// Begins to renew tokens and to watch the key files. `eventLoop` starts the work once a second; the thread pool
+    /// reads the files and signs.
     public func start(on eventLoop: any EventLoop) {
         let task = eventLoop.scheduleRepeatedTask(initialDelay: .seconds(1), delay: .seconds(1)) { [weak self] task in
             guard let self else { return task.cancel() }
@@ -271,7 +271,7 @@ public final class ProviderTokenStore: Sendable {
         }
     }
 
-    /// Takes the report of APNs that the token of this generation came too soon after the one before.
+    /// Takes APNs' report that the token of this generation came too soon after the previous token.
     func reportTooManyUpdates(key: Int, generation: UInt32) {
         NIOThreadPool.singleton.submit { _ in
             let now = MachineClock.read().now

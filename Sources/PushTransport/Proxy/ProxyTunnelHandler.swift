@@ -82,8 +82,8 @@ enum ProxiedConnect {
     /// - Parameters:
     ///   - bootstrap: makes channels on `loop`. Its resolver is used for this connection only.
     ///   - limitMillis: the time limit for the proxy's answer, counted from the TCP connection to the proxy.
-    /// - Returns: a channel to the target, perhaps through a tunnel. Fails with a `ProxyFailure` if the proxy is the
-    ///   reason.
+    /// - Returns: a channel to the target, perhaps through a tunnel. The future fails with a `ProxyFailure` if the
+    ///   proxy is the reason.
     static func connect(
         _ bootstrap: ClientBootstrap, to target: (host: String, port: Int), by proxy: ProxyAccess?,
         on loop: any EventLoop, limitMillis: Int64

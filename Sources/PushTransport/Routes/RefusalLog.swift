@@ -1,8 +1,9 @@
 import APNSProtocol
 import Logging
 
-/// Decides which refusals get a line in the log. The first refusal of a kind gets a line at once. Further ones get at
-/// most one a minute. A line says how many refusals got none since the last. The caller passes the time.
+/// Decides which refusals get a line in the log. The first refusal of a kind gets a line at once. Further refusals of
+/// that kind get at most one line a minute. A line says how many refusals of its kind got no line since the previous
+/// one. The caller passes the time.
 struct RefusalLog {
     struct Kind: Hashable {
         var status: UInt16

@@ -66,8 +66,8 @@ struct RouteHeaders: ~Copyable {
         return template
     }
 
-    /// Makes a template. Values that seldom change may be indexed by HPACK; values that change per push never are
-    /// (Apple: "Sending notification requests to APNs").
+    /// Makes a template. HPACK may index values that seldom change. Of values that change per push, it indexes at most
+    /// the first, with the field's name (Apple: "Sending notification requests to APNs").
     private func make(topic: [UInt8], priority: PushPriority) -> HTTP2HeaderTemplate {
         HTTP2HeaderTemplate([
             .fixed(":method", "\(DeviceRequest.method)"),

@@ -214,8 +214,8 @@ extension RouteRunner {
             "connection": "\(connection.number)", "reason": "\(name)", "code": "\(errorCode)",
             "last-stream": "\(lastStreamID)",
         ]
-        // APNs sent this text in practice, which is not JSON: "Maximum active streams violated for this endpoint". It
-        // is shown to people but is not used in metrics.
+        // Debug data is not always JSON. APNs has sent this text: "Maximum active streams violated for this endpoint".
+        // People see such a text in the log; metrics do not use it.
         if reason.isEmpty, !debugData.isEmpty { metadata["debug-data"] = "\(Self.printable(debugData))" }
         self.logger.info("GOAWAY", metadata: metadata)
         self.pool.goAwayReceived(connection.number, isError: errorCode != .noError, now: self.shard.now)

@@ -84,7 +84,7 @@ final class RouteRunner {
             self.shard.markDirty(connection)
             return true
         case .noCredit:
-            // The session counts a stream that was reset here until its RST_STREAM has left. Requests wait until the
+            // The session counts a stream that we reset until its RST_STREAM is serialised. Requests wait until the
             // next flush.
             self.pool.takeBack(lease)
             self.pool.outputBlocked(lease.connection, true)
@@ -95,7 +95,8 @@ final class RouteRunner {
             self.pool.requestsRefused(lease.connection, now: self.shard.now)
             return false
         case .bodyTooLong(let byteCountMax):
-            // The engine refuses events above 4 KiB, and merges none beyond that size. A session takes 16 KiB.
+            // The engine refuses events above 4 KiB, and a merged update never exceeds that size. A session takes 16
+            // KiB.
             preconditionFailure(
                 "a payload of \(lent.request.body.count) bytes reached the transport; \(byteCountMax) is the most it takes"
             )
@@ -113,7 +114,8 @@ final class RouteRunner {
         let token = self.shard.providerTokens.current(key: self.configuration.providerKey)
         guard token.generation != self.token.generation else { return }
         let isForNewConnections = token.connectionEpoch != self.token.connectionEpoch
-        // If tokens in between were missed, it is unknown whether this one was used before. It then counts as new.
+        // If tokens in between were missed, it is unknown whether the present token was used before. It then counts as
+        // new.
         let isReturn = token.isReturn && token.generation == self.token.generation &+ 1
         self.token = token
         if isForNewConnections {

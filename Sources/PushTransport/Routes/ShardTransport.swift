@@ -32,7 +32,7 @@ public final class ShardTransport {
     var answers: [PushAnswer] = []
 
     private(set) var routes: [RouteRunner] = []
-    /// Whether something happened that changes counters but gives no answer.
+    /// Whether something has happened that may change counters, apart from answers.
     var hasNews = false
     private var lent = LentRequest()
     private var dirty: [APNSConnection] = []
@@ -199,8 +199,8 @@ public final class ShardTransport {
         self.deadlineMillis = next == .max ? nil : next
     }
 
-    /// Whether something has happened since the last call that no answer reports. Connections may have begun, ended or
-    /// failed, requests timed out, or APNs changed the credit. The counters have changed then.
+    /// Whether the counters or the state of a route may have changed since the last call. For example, a connection has
+    /// begun, ended or failed, a request has timed out, or APNs has changed its stream limit.
     public func takesNews() -> Bool {
         defer { self.hasNews = false }
         return self.hasNews
@@ -278,8 +278,8 @@ public final class ShardTransport {
     }
 }
 
-/// The one request that is filled again and again. It is not copyable: a read from its class would copy it for every
-/// push, and count references to its buffers.
+/// The one request that is filled again and again. If it were copyable, reading it from the transport would copy it for
+/// every push, and count references to its buffers.
 struct LentRequest: ~Copyable {
     var request = PushRequest()
 }

@@ -2,7 +2,7 @@ import Glibc
 import PushModel
 
 /// What the kernel's scheduler reports about this thread in `/proc/thread-self/schedstat`. The file has three numbers:
-/// nanoseconds of running, nanoseconds of waiting for a core, and the number of times it ran.
+/// nanoseconds of running, nanoseconds of waiting for a core, and how many times the thread ran.
 enum ThreadSchedule {
     private static let path = "/proc/thread-self/schedstat"
     /// Enough bytes for three numbers of 64 bits, spaces, and the line's end.

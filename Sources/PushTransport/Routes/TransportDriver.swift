@@ -12,14 +12,14 @@ public final class TransportDriver {
 
     /// A driver that does nothing before `start`.
     ///
-    /// - Parameter body: called in each turn with the answers that have arrived. After using them it submits new
-    ///   requests. The driver holds what `body` captures.
+    /// - Parameter body: called in each turn with the answers that have arrived. It uses the answers, and then submits
+    ///   new requests. The driver holds what `body` captures.
     public init(_ transport: ShardTransport, body: @escaping ([PushAnswer]) -> Void) {
         self.transport = transport
         self.body = body
     }
 
-    /// Begins to run turns. They hold the driver until `close`.
+    /// Begins to run turns. The turns hold the driver until `close`.
     public func start() {
         let turns = TurnScheduler(eventLoop: self.transport.eventLoop) { self.turn() }
         self.turns = turns

@@ -75,8 +75,8 @@ public final class TurnScheduler {
         }
     }
 
-    /// Requests a turn at the given time of the steady clock, or earlier. An earlier timer is kept: its turn only
-    /// checks what is due.
+    /// Requests a turn at the given time of the steady clock. Does nothing if an earlier turn is already scheduled:
+    /// that turn must request the later time again.
     public func at(steadyMillis: Int64, now: Int64) {
         guard steadyMillis < self.timerMillis, !self.hasEnded else { return }
         self.timer?.cancel()
