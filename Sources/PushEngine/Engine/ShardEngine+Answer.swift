@@ -172,7 +172,7 @@ extension ShardEngine {
         // Each of the two times may be `Int64.min`.
         let rests = max(self.core.memory.slots[slot].notBeforeMillis, self.core.memory.slots[slot].backoffUntilMillis)
         let retryMillis = max(rests, now.steadyMillis) - now.steadyMillis
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so its bytes are valid.
         let id = unsafe String(decoding: self.core.memory.slots.idBytes(slot), as: UTF8.self)
         self.core.tokenRefusals.keep(
             TokenRefusalNotice(
@@ -275,8 +275,8 @@ extension ShardEngine {
         self.requeue(slot)
     }
 
-    /// Withdraws the announcement of a start that did not reach the phone. Until the next record `state` says that the
-    /// start may have reached the phone.
+    /// Withdraws the announcement of a start that did not reach the phone. Until the slot's next record is written,
+    /// `state` still says that the start may have reached the phone.
     private mutating func withdrawStart(_ update: UpdateID, now: EngineTime) {
         guard self.core.memory.updates[update].isStart else { return }
         self.core.memory.withdrawAnnouncement(update)

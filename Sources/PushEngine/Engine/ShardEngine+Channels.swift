@@ -120,7 +120,7 @@ extension ShardEngine {
     }
 
     /// Takes an accepted broadcast into account. If the channel's distance has grown, it is shortened. If APNs has not
-    /// said what the channel stores, it is asked again before a later broadcast.
+    /// said what the channel stores, APNs is asked again before a later broadcast.
     @inline(__always) mutating func rememberBroadcast(_ slot: SlotID, now: EngineTime) {
         guard self.core.memory.slots[slot].kind == .channel else { return }
         self.core.dispatch.easeThrottle(slot, in: &self.core.memory)

@@ -90,7 +90,7 @@ extension ShardEngine {
         }
     }
 
-    /// Takes a record about a slot that is not an activity's. Nothing was prefetched for it.
+    /// Takes a record about a channel or an audience. Nothing was prefetched for such a slot.
     private mutating func consume(
         for kind: SlotKind, app: UInt16, partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>,
         now: EngineTime

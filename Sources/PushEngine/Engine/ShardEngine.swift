@@ -61,7 +61,7 @@ public struct ShardEngine: ~Copyable {
     // MARK: Room for records
 
     /// Whether records may be taken. `false`: a limit is reached. The loop then leaves the partitions' queues alone
-    /// until it is true again (contract: Overload).
+    /// until the value is true again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
     /// Number of records that may be taken before this property is read again; 0: a limit is reached, and
@@ -77,7 +77,8 @@ public struct ShardEngine: ~Copyable {
             self.core.memory.configuration.settings.unacknowledgedMax - self.core.journal.acknowledgements.openCount
         return max(0, min(room, self.roomForSlots))
     }
-    /// Number of records that fit within the limits on slots. Waiting for Kafka's acknowledgements cannot raise it.
+    /// Number of records that fit within the limits on slots. It rises when slots leave memory or have nothing more to
+    /// send.
     var roomForSlots: Int {
         let room = min(
             self.core.memory.configuration.settings.slotsMax - self.core.memory.counters.slots,

@@ -89,7 +89,7 @@ extension ShardMemory {
         self.formerTokens.forget(slot)
     }
 
-    /// Replaces the slot's refused token by the previous one, if that is kept and usable.
+    /// Replaces the slot's refused token with the previous one, if the previous one is kept.
     /// - Parameter refusal: how certain the refusal is. If it is not certain, the refused token is kept until APNs has
     ///   accepted a push to the previous one.
     /// - Returns: whether the token was replaced.
@@ -107,7 +107,7 @@ extension ShardMemory {
         return true
     }
 
-    /// Returns to the newest token, because APNs has refused the previous one, too. It does so only if the newest
+    /// Returns to the newest token, because APNs has refused the previous one, too. This happens only if the newest
     /// token's own refusal was not certain.
     /// - Parameter refusal: how certain the refusal of the previous token is. `earlier` changes nothing: the token may
     ///   have died before it was registered again.

@@ -13,7 +13,7 @@ extension ShardMemory {
     /// the partition cannot shorten it.
     static var startsStayMillis: Int64 { 600_000 }
     /// Keeps an audience in memory while a partition has start members of it, so that the partition is sent the
-    /// audience's next life.
+    /// versions of the audience's next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

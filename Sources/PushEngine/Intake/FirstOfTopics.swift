@@ -16,7 +16,7 @@ struct FirstOfTopics<Sighting> {
     }
 }
 
-/// A record whose own time is impossible (`RecordTime`). The worker's clock replaces it.
+/// A record whose own time is impossible (`RecordTime`). The time of the worker's clock is used instead.
 public struct UntimedRecord: Sendable, Hashable {
     /// Index of the input topic.
     public var topic: UInt16

@@ -54,9 +54,9 @@ struct Intake: ~Copyable {
 
     // MARK: Reading
 
-    /// Replaces a record's impossible time by the worker's clock. Reports the record if it is the first event of its
-    /// topic with an impossible time. Records between workers have the writing worker's time, and say nothing about a
-    /// producer.
+    /// Replaces a record's impossible time with the time of the worker's clock. Reports the record if it is the first
+    /// event of its topic with an impossible time. Records between workers have the writing worker's time, and say
+    /// nothing about a producer.
     @inline(never) private mutating func countUntimed(now: EngineTime) {
         self.writtenMillis = now.wallMillis
         guard self.record.kind == .event else { return }

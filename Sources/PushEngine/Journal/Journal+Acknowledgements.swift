@@ -93,7 +93,7 @@ extension Journal {
         case marker(PartitionIndex, claimNumber: UInt32)
         /// `state` has the record that the slot's next push had to wait for.
         case pushMayFollow(SlotID)
-        /// A partition has the audience's version.
+        /// Kafka has the audience's version for one of the partitions.
         case versionAcknowledged(SlotID, stampLow: UInt32)
         /// Kafka has a crowd's record, for this partition.
         case crowd(CrowdWait, PartitionIndex)

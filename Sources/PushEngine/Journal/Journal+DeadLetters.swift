@@ -34,7 +34,7 @@ extension Journal {
         self.ledger.expectAcknowledgement(entry)
         var details = OutcomeDetails()
         details.reason = reason
-        // The last event that was decoded may be another one, so the id is read anew.
+        // The event that was decoded last may be another event, so the id is read from the value.
         let eventID = RefusedEventID.text(in: value, framing: memory.configuration.settings.eventFraming)
         let text = self.appendOutcome(
             .deadLettered, kind: .activity, app: nil, key: Span(), source: intake.source, eventID: eventID.span,
@@ -52,7 +52,7 @@ extension Journal {
         _ layer: Layer, of slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
         memory.counters.deadLetters += 1
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so its bytes are valid.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let keyRange = unsafe self.batch.append(Span(_unsafeElements: idBytes))
         let start = self.batch.bytes.count
@@ -74,7 +74,7 @@ extension Journal {
     private static func write(
         _ layer: Layer, of slot: SlotID, in memory: borrowing ShardMemory, to json: inout JSONWriter
     ) {
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so its bytes are valid.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let id = unsafe Span(_unsafeElements: idBytes)
         json.member("event", literal: layer.isEnd ? "end" : layer.isStart ? "start" : "update")

@@ -51,7 +51,7 @@ extension Journal {
         }
         if ending.cause == .deadToken || ending.cause == .deadTokenMayBeSent {
             details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
-            // The slot is alive, and so are its bytes.
+            // The slot is live, so its bytes are valid.
             let token = unsafe memory.slots.tokenBytes(ending.slot)
             details.fill(tokenHash: PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token)))
         }
@@ -104,7 +104,7 @@ extension Journal {
         memory.counters.outcomes[Int(outcome.rawValue)] += 1
         if isTraced { memory.addOutcome(outcome, details, kind: memory.slots[slot].kind, of: source) }
         guard memory.configuration.settings.outcomePublication.includes(outcome) else { return }
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so its bytes are valid.
         let idBytes = unsafe memory.slots.idBytes(slot)
         let id = unsafe Span(_unsafeElements: idBytes)
         let keyRange = self.batch.append(id)

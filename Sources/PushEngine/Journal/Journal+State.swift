@@ -101,7 +101,7 @@ extension Journal {
             unsafe $0
         }
         unsafe self.batch.bytes.append(contentsOf: prefix)
-        // The slot is alive, and so are its bytes.
+        // The slot is live, so its bytes are valid.
         let id = unsafe memory.slots.idBytes(slot)
         unsafe self.batch.bytes.append(contentsOf: id)
         return start..<self.batch.bytes.count
@@ -199,7 +199,7 @@ extension Journal {
     ///   - isClaim: whether the marker begins an epoch. Such a marker states no epoch, because its own offset is the
     ///     epoch.
     ///   - releasedWallMillis: when the owner has given the partition back, by its clock; `nil`: it has not.
-    /// - Returns: the number of its acknowledgement.
+    /// - Returns: the number of the marker's acknowledgement.
     @discardableResult
     mutating func writeMarker(
         _ partition: PartitionIndex, isClaim: Bool = false, saysTakeovers: Bool = false,

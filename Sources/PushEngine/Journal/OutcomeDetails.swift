@@ -118,7 +118,7 @@ struct OutcomeDetails {
             "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
-    /// States both times in the reason if the cause is `older` and the times show that.
+    /// States both times in the reason if the cause is `older` and the event's time is indeed the earlier one.
     mutating func explainAge(of timestampSeconds: Int64, accepted: Int64) {
         guard self.cause == .older, timestampSeconds < accepted, let text = self.cause.text(of: .activity) else {
             return

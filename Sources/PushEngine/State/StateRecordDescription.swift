@@ -86,7 +86,7 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Book: Equatable, Sendable, Encodable {
         /// The current life of the audience.
         public var audienceLife: Int64
-        /// Partitions that have members.
+        /// Partitions that have asked for the audience's versions.
         public var partitions: [Partition]
         /// The audience's versions, the newest last.
         public var versions: [Version]
@@ -101,7 +101,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public struct Partition: Equatable, Sendable, Encodable {
             /// The partition's number, from 0.
             public var partition: Int32
-            /// `aps.timestamp` of the version up to which no member there gets priority 10 now; 0: none.
+            /// `aps.timestamp` up to which no version is sent to members there with priority 10 now; 0: none is known.
             public var doneStampSeconds: Int64
         }
         /// A channel that is kept for the audience, or is wanted.
@@ -157,7 +157,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var event: String
         /// Priority: 10, 5 or 1.
         public var priority: Int
-        /// The stamp that the push was given; `nil`: it was not about to leave.
+        /// The stamp that the push was given; `nil`: none yet, because the push was not about to leave.
         public var stampSeconds: Int64?
         /// The timestamp of the push's newest event, seconds since 1970.
         public var timestampSeconds: Int64
@@ -211,8 +211,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var epoch: Int64
         /// The life of the audience.
         public var life: Int64
-        /// `aps.timestamp` of the versions kept, the newest last. In a progress record, that of the version that the
-        /// record is about.
+        /// `aps.timestamp` of the versions kept, the newest last. A record of progress or of starts has only the stamp
+        /// of what it is about.
         public var stampSeconds: [Int64] = []
         /// Content state of the newest version.
         public var contentState: String?

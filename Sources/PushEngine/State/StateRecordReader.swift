@@ -11,17 +11,15 @@ public struct StateRecordReader: Sendable {
     /// Creates a reader.
     /// - Parameter inputTopics: names of the input topics and the routed topic; records name them by a hash.
     public init(inputTopics: [String]) {
-        // No topic has the hash 0. Positions of unknown topics are therefore given index 0, whose name is `?`.
+        // No topic has the hash 0. Index 0, with the name `?`, is for topics that are not among `inputTopics`.
         self.topics = ["?"] + inputTopics
         self.topicHashes = [0] + inputTopics.map { StateCodec.topicHash($0) }
     }
 
     /// Describes a record.
-    /// - Parameters:
-    ///   - key: names the slot, or is the key of markers.
-    ///   - value: `nil` for a tombstone.
-    ///   - tombstoneEpoch: value of the header `RecordHeader.epoch`.
-    ///   - nowMillis: now, since 1970; units of budget that have returned by then are not counted.
+    /// - Parameters: - key: the record's key. - value: `nil` for a tombstone. - tombstoneEpoch: value of the header
+    ///   `RecordHeader.epoch`. - nowMillis: now, since 1970; units of budget that have returned by then are not
+    ///   counted.
     public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)
         -> StateRecordDescription
     {

@@ -2,7 +2,7 @@ public import APNSProtocol
 public import PushModel
 
 /// Something that happened to a traced event (`InputRecord.isTraced`). The engine only reports what happened, and does
-/// not know spans. A notice has no time: it happened during the call that made it.
+/// not know spans. A notice has no time: what it reports happened during the call that made the notice.
 public struct TraceNotice: Sendable, Equatable {
     /// What happened.
     public enum Happening: Sendable, Equatable {

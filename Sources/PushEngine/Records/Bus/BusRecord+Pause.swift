@@ -2,7 +2,7 @@ import PushModel
 
 extension BusRecord {
     /// An operator's order to stop the pushes to members, or to let them continue. The key is the audience's id, or the
-    /// app's.
+    /// app's bundle id.
     struct Pause: Equatable {
         var bundleID: [UInt8] = []
         /// Whether the key names the app instead of one audience.
