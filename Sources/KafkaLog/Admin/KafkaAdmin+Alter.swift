@@ -2,8 +2,7 @@ import CRDKafka
 
 extension KafkaAdmin {
     /// Gives topics more partitions, and returns an answer for each topic. `NewTopic.partitionCount` is the number that
-    /// a topic has afterwards; settings and replicas are ignored. Kafka cannot remove partitions. Blocks, at most about
-    /// `limit`.
+    /// a topic has afterwards; settings and replicas are ignored. Kafka cannot remove partitions. Blocks.
     public func addPartitions(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var requests: [OpaquePointer?] = []
@@ -33,7 +32,7 @@ extension KafkaAdmin {
     }
 
     /// Replaces all settings of topics, and returns an answer for each topic. A setting that a `NewTopic` does not name
-    /// gets the broker's default. `partitionCount` and `replicationFactor` are ignored. Blocks, at most about `limit`.
+    /// gets the broker's default. `partitionCount` and `replicationFactor` are ignored. Blocks.
     public func configureTopics(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !topics.isEmpty else { return [] }
         var resources: [OpaquePointer?] = topics.map {

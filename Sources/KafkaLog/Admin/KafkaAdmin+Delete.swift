@@ -2,7 +2,7 @@ import CRDKafka
 
 extension KafkaAdmin {
     /// Deletes topics, and returns an answer for each topic. If a topic does not exist, its error is
-    /// `unknownTopicOrPartition`. Blocks, at most about `limit`.
+    /// `unknownTopicOrPartition`. Blocks.
     public func deleteTopics(_ names: [String], within limit: Duration) throws(KafkaError) -> [TopicAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteTopic_new($0) }
@@ -17,8 +17,8 @@ extension KafkaAdmin {
     }
 
     /// Deletes consumer groups with their committed offsets, and returns an answer for each group. If a group has
-    /// members, its error is Kafka's `NON_EMPTY_GROUP`. If it does not exist, its error is `groupIDNotFound`. Blocks,
-    /// at most about `limit`.
+    /// members, its error is Kafka's `NON_EMPTY_GROUP`. If a group does not exist, its error is `groupIDNotFound`.
+    /// Blocks.
     public func deleteGroups(_ names: [String], within limit: Duration) throws(KafkaError) -> [GroupAnswer] {
         guard !names.isEmpty else { return [] }
         var requests: [OpaquePointer?] = names.map { rd_kafka_DeleteGroup_new($0) }

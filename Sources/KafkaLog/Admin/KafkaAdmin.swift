@@ -1,6 +1,7 @@
 import CRDKafka
 
-/// Administers the topics and consumer groups of a cluster. Every method blocks, at most about its limit.
+/// Administers the topics and consumer groups of a cluster. Every method blocks. A method makes up to three requests,
+/// one after the other, and each of them may take about the method's `limit`.
 public final class KafkaAdmin: Sendable {
     private let client: ClientHandle
     /// The queue on which librdkafka reports why it cannot connect. Read and emptied after each failure.
@@ -41,8 +42,8 @@ public final class KafkaAdmin: Sendable {
     }
 
     /// Why `describeTopics` does not list a topic. The list of all topics omits those that the client may not describe.
-    /// So this method asks for the single topic, which is answered with the reason. `nil` when no right is missing, or
-    /// when the cluster has no administration.
+    /// So this method asks for the single topic, and the broker answers with the reason. `nil` when no right is
+    /// missing, or when the cluster has no administration.
     public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
         do throws(KafkaError) {
             // A cluster without administration has no rights, and there asking by name may create the topic.

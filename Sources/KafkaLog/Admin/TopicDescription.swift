@@ -16,7 +16,7 @@ public struct TopicDescription: Sendable, Hashable {
 
 /// A topic as a request describes it: to be created, or to get more partitions or other settings.
 public struct NewTopic: Sendable, Hashable {
-    /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
+    /// The topic's name: 1 to 249 letters, digits, `.`, `_` and `-`.
     public var name: String
     /// Number of partitions that the topic gets, 1 or more.
     public var partitionCount: Int

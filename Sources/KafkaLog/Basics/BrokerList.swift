@@ -1,5 +1,5 @@
-/// Checks how an operator names brokers. The check is stricter than librdkafka's, which accepts nearly everything:
-/// librdkafka reads a port up to the first non-digit, modulo 65,536, and waits for a broker without a name.
+/// Checks how an operator names brokers. librdkafka itself accepts nearly everything. It reads a port up to the first
+/// non-digit, modulo 65,536, and waits for a broker without a name. This check is stricter.
 public enum BrokerList {
     /// The accepted form in words, for a message that says "expected …".
     public static let expected = "brokers as host:port, separated by commas, ports from 1 to 65535"

@@ -2,22 +2,22 @@ public import PushEngine
 
 /// What the next push of an activity waits for, and until when. Pure: made from the reports of a shard and the worker.
 public struct ActivityWait: Sendable, Equatable, Encodable {
-    /// Kinds of waits. If several apply, the one that matters is named: the first in the order in which a shard checks
-    /// them.
+    /// Kinds of waits, in the order in which a shard checks them. If several apply, the first is named. If several of
+    /// `attempt`, `distance`, `window` and `budget` apply, the one that ends last is named.
     public enum Cause: String, Sendable, CaseIterable, Encodable {
         /// The worker does not take or send anything of the activity's partition now.
         case worker
         /// APNs has a push of the activity and has not answered.
         case answer
-        /// Kafka has not acknowledged what was written.
+        /// Kafka has not acknowledged a record about the activity.
         case record
         /// The app has not given its server the token of a card that a `start` has put up.
         case registration
         /// There is no token to push to, or APNs has refused it.
         case token
-        /// The last attempts have failed.
+        /// The last attempt has failed, and the next one is not due yet.
         case attempt
-        /// The last push left a moment ago.
+        /// The minimum distance from the previous push is not over.
         case distance
         /// Events of low priority are merged for a while.
         case window
@@ -35,7 +35,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
     public var text: String
     /// Milliseconds until the wait ends by itself; `nil`: time alone does not end it.
     public var endsInMillis: Int64?
-    /// Whether the waiting events are given up at that time. If `false`, they may leave then.
+    /// Whether the waiting events are given up when `endsInMillis` is over. If `false`, they may leave then.
     public var isGivenUpThen = false
 }
 
@@ -57,7 +57,8 @@ extension ActivityWait {
         }
     }
 
-    /// What a pending push waits for. The checks are in the order in which a shard makes them.
+    /// What a pending push waits for. The checks are in the order in which a shard makes them. Of the waits that end by
+    /// themselves at a known time, the longest is named.
     private static func wait(
         of pending: ActivityReport.Push, _ report: ActivityReport, _ app: AppConfiguration, _ pauses: [String]
     ) -> ActivityWait {
@@ -172,7 +173,7 @@ extension ActivityWait {
         let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)
         guard budget.out >= limit else { return nil }
         let kept = pending.hasAlert || budget.reserve == 0 ? "" : ", \(budget.reserve) of them kept for alerts and ends"
-        // Number of units that have to return before one is free.
+        // Index of the unit whose return makes one free.
         let back = budget.out - limit
         let returns = budget.returnsInSeconds
         return ActivityWait(

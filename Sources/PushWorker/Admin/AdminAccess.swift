@@ -4,7 +4,7 @@ import Redaction
 /// Who may ask the admin port about the worker's knowledge. Probes and metrics are open to everybody, as Kubernetes and
 /// Prometheus need them. Pure.
 enum AdminAccess: Equatable, Sendable {
-    /// Clients on this machine that use one of its names. Other machines cannot reach the port, and no token is set.
+    /// Clients whose requests name this machine as the host. Other machines cannot reach the port, and no token is set.
     case local
     /// A client that sends the token of `admin.token-file`.
     case token

@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Limits for one client of the admin port, so that no number of clients can keep a probe from its answer.
+/// Limits for the clients of the admin port. With them a probe gets its answer, even when there are many clients.
 struct AdminLimits: Sendable {
     /// Maximum number of connections. When it is exceeded, the connection that has kept us waiting longest is closed.
     /// If all others wait for our answers, the new one is closed.
@@ -17,7 +17,7 @@ struct AdminLimits: Sendable {
     var channelAnswerDurationMax = TimeAmount.seconds(60)
     /// Longest time between two requests. It is longer than the usual interval between scrapes.
     var idleDurationMax = TimeAmount.seconds(90)
-    /// Time after the last answer for the client to read it and close.
+    /// Longest time for the client to read the last answer and close the connection.
     var partingDurationMax = TimeAmount.seconds(1)
     /// Maximum number of bytes of the request line and all header fields together.
     var headByteCountMax = 16_384

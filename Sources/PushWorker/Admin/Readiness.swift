@@ -22,7 +22,7 @@ struct Readiness: Codable, Equatable {
     var halted: [Halted]
     /// Why the worker is not ready, in plain words.
     var errors: [String]
-    /// Faults that do not make the worker unready, because another in its place would do no better.
+    /// Faults that do not make the worker unready, because another worker in its place would have them, too.
     var degraded: [String]
 
     init(_ snapshot: WorkerSnapshot) {

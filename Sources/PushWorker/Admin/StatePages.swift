@@ -47,7 +47,7 @@ final class StatePages: Sendable {
         var drain: @Sendable () -> Void = {}
     }
 
-    /// What is known after the worker has joined the group.
+    /// How partitions and shards are laid out. It is known once the worker has joined the group.
     struct Layout {
         var partitionCount: Int32
         var shardCount: Int
@@ -190,7 +190,7 @@ final class StatePages: Sendable {
         var partitionsTold: Int
     }
 
-    /// The app that was named, or the only one.
+    /// The bundle id that the request names. If the request names none, the only configured app's.
     private func app(of asked: Asked) async throws(Fault) -> String {
         let apps = try await self.ask(asked, everywhere: false) { engine, app, _ in
             [engine.configuration.apps[Int(app)].bundleID]
@@ -210,7 +210,7 @@ final class StatePages: Sendable {
     private struct AudiencePage: Encodable {
         var audience: String
         var app: String
-        /// The owner's partition.
+        /// The partition of the audience's id. The worker that has it is the audience's owner.
         var ownerPartition: Int32
         /// The owner's report; `nil` when the owner is another worker.
         var owner: AudienceReport?
@@ -260,8 +260,8 @@ final class StatePages: Sendable {
     /// Why a request that changes something is refused; `nil` when it is accepted.
     private func refusalOfOrder(_ request: Request) async -> Answer? {
         if let refusal = await self.refusal(request) { return refusal }
-        // Without a token, naming this machine is enough. A page in a browser on this machine can do that, but sends
-        // `origin`.
+        // Where no token is set, a request is accepted if its `host` names this machine. A page in this machine's
+        // browser can send such a request, but the browser adds `origin`.
         guard self.access != .token, request.origin != nil else { return nil }
         return Self.answer(Fault(403, "forbidden", "origin: expected none, as admin.token-file is not set"))
     }

@@ -5,7 +5,7 @@ import PushTransport
 struct StatusReport: Encodable, Equatable {
     struct Configuration: Encodable, Equatable {
         var hash: String
-        /// Whether the last configuration was taken.
+        /// Whether all shards took the last configuration that was given.
         var isLastTaken: Bool
         var takenAtSeconds: Int64
         var awaitingRestart: [String]

@@ -10,7 +10,7 @@ public struct PartitionBroadcast {
     private static let queueWait = Duration.milliseconds(50)
 
     /// - Parameters:
-    ///   - producer: must not be used by anybody else. Its records are given up after `limit`.
+    ///   - producer: used by nobody else. Its settings make it give up a record after `limit`.
     ///   - limit: how long Kafka may take to acknowledge the records.
     public init(_ producer: KafkaProducer, limit: Duration) {
         self.producer = producer

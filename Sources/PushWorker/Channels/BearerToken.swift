@@ -1,7 +1,8 @@
 import LocalFiles
 import Redaction
 
-/// The secret that authorises a client to ask about channels on the admin port.
+/// A secret that authorises a client of the admin port, either for channels or for the pages about the worker's
+/// knowledge.
 struct BearerToken: Sendable {
     /// Minimum number of bytes of a token. A shorter secret can be guessed.
     static let byteCountMin = 16

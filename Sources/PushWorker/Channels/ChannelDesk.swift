@@ -179,7 +179,8 @@ public final class ChannelDesk: Sendable {
 
     // MARK: Which home is meant
 
-    /// Finds the app and the environment that a caller means. A missing one is filled in if there is only one.
+    /// Finds the app and the environment that a caller means. If there is only one app, the caller may leave the app
+    /// out. If the app has only one environment, the caller may leave the environment out.
     ///
     /// - Parameter environment: `production` or `development`.
     /// - Throws: `ChannelHomeFault`, which lists what may be given.

@@ -1,8 +1,8 @@
 public import APNSProtocol
 public import PushTransport
 
-/// A channel, or why a request about one failed: the JSON of the command line and the admin port. Fields that are `nil`
-/// are left out.
+/// The JSON object about one channel, or about a failed request, as the command line and the admin port show it. Fields
+/// that are `nil` are left out.
 public struct ChannelRecord: Encodable, Sendable, Equatable {
     /// Why a request failed.
     public struct Failure: Encodable, Sendable, Equatable {

@@ -28,8 +28,8 @@ public struct AppSettings: Sendable {
     public var engine: AppConfiguration
     /// The Apple developer team that the key belongs to: 10 letters and digits.
     public var teamID = ""
-    /// Identifier of the key. If it is `nil`, the name of the key file contains it. If `keyFile` is a directory, this
-    /// is the key to begin with; `nil`: the newest key.
+    /// Identifier of the key. `nil`: the key file's name contains it. If `keyFile` is a directory, the worker begins
+    /// with the key that has this identifier; `nil`: with the newest key.
     public var keyID: String?
     /// Path of the `.p8` file, or of a directory of such files.
     public var keyFile = ""
@@ -59,8 +59,8 @@ public struct AppSettings: Sendable {
     /// given by mistake.
     var shownBundleID: String { ShownText.name(self.bundleID) }
 
-    /// A fault of one of the app's settings. It has the name by which the setting was given: the app's own, or the one
-    /// for all apps.
+    /// A fault of one of the app's settings. The fault names the setting as it was given: below the app, or for all
+    /// apps.
     func fault(_ name: String, _ text: String) -> ConfigurationFault {
         let source = self.sources[name]
         return ConfigurationFault(

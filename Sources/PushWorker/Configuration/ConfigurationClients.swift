@@ -10,7 +10,7 @@ extension WorkerConfiguration {
         /// clients.
         var own: (group: String, settings: KafkaSettings)
 
-        /// Why librdkafka refuses to make the client; `nil` when it makes it.
+        /// Why librdkafka refuses to make the client; `nil` when it does not refuse.
         /// - Parameter name: a property that is left out.
         func refusal(_ kafka: Kafka, without name: String? = nil) -> KafkaError? {
             let settings = self.settings.keeping { $0.name != name }

@@ -22,7 +22,7 @@ public struct ConfigurationFault: Equatable, Sendable, CustomStringConvertible {
         return text.split(whereSeparator: \.isNewline).joined(separator: " ")
     }
 
-    /// The text of a fault about a name that is no setting, and resembles none.
+    /// The text of a fault about a name that is not a setting and does not resemble one.
     static let unknown = "is not a setting"
 
     /// The line of the file in which the setting was given; `nil`: it was not given in a file.

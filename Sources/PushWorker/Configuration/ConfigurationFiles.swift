@@ -13,8 +13,8 @@ extension WorkerConfiguration {
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
     ]
 
-    /// Faults that would keep the worker from starting and that are found without connecting. They are faults of files
-    /// and, if Kafka's files have none, properties that librdkafka refuses when it makes a client.
+    /// Faults that would keep the worker from starting. They are found without connecting. They are the faults of
+    /// files. If Kafka's files have none, properties that librdkafka refuses are faults, too.
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
         // A missing file is reported once: librdkafka's own message about it would say nothing more.
@@ -38,8 +38,8 @@ extension WorkerConfiguration {
     /// A fault about a missing file, with the directory from which a relative path is read. Many people expect that to
     /// be the directory of the settings file.
     private static func sayingFromWhere(_ fault: ConfigurationFault) -> ConfigurationFault {
-        // The fault's text shows whether the path is relative. A path that is not shown may be absolute. The path may
-        // follow words such as "the provider key".
+        // The fault's text begins with the path, or with words such as "the provider key" and then the path. A path
+        // that is not shown is called "the file", and may be absolute.
         let isRelative = !fault.text.hasPrefix("/") && !fault.text.contains(" /") && !fault.text.hasPrefix("the file ")
         guard isRelative, fault.text.hasSuffix(String(cString: strerror(ENOENT))) else { return fault }
         var fault = fault

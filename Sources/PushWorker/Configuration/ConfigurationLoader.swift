@@ -204,7 +204,7 @@ public struct ConfigurationLoader {
 
     // MARK: Locations
 
-    /// The fault with the location of its setting. A setting that is given, but empty, is not called missing.
+    /// The fault with the location of its setting. If `apps` is given but empty, the text says "empty", not "missing".
     private func located(_ fault: ConfigurationFault) -> ConfigurationFault {
         guard fault.location == nil, let location = self.locations()[fault.setting] else { return fault }
         var fault = fault
@@ -213,7 +213,7 @@ public struct ConfigurationLoader {
         return fault
     }
 
-    /// Where each setting was given that is not one app's own, by its name.
+    /// Where settings were given, by their names. Settings of one app only are left out.
     private func locations() -> [String: String] {
         var locations: [String: String] = [:]
         for entry in self.file?.entries ?? [] where entry.path[0] != "apps" || entry.path.count == 1 {
@@ -238,10 +238,10 @@ public struct ConfigurationLoader {
         variable.dropFirst(Self.variableName(of: group).count + 1).lowercased().replacing("_", with: ".")
     }
 
-    /// Warns of brokers without a port, because librdkafka says nothing and takes its own.
+    /// Warns of brokers without a port, because librdkafka uses its default port and does not say so.
     private mutating func warnOfMissingPorts() {
         let settings = self.configuration.kafka.consumerSettings
-        // What looks like a secret that was given in the wrong place is not shown.
+        // The warning would show the addresses. There is no warning if they look like a secret in the wrong place.
         guard let brokers = settings["bootstrap.servers"] ?? settings["metadata.broker.list"],
             ShownText.addresses(brokers) == brokers, let remark = BrokerList.remarkOnPorts(brokers)
         else { return }
@@ -298,8 +298,8 @@ public struct ConfigurationLoader {
         }
     }
 
-    /// The first text that a list contains twice; `nil` when there is none, or when that text is not valid. Only a
-    /// valid text may be shown.
+    /// A complaint about the first entry that a list contains twice. `nil` when no entry is repeated, or when that
+    /// entry is not valid: only a valid entry may be shown.
     private static func repeated<Root: SettingsRoot>(_ text: SettingText, _ row: SettingRow<Root>) -> String? {
         guard case .list(let texts) = text, case .list(_, isOnce: true) = row.description.shape,
             let twice = texts.enumerated().first(where: { texts[..<$0.offset].contains($0.element) })?.element
@@ -392,8 +392,8 @@ public struct ConfigurationLoader {
             + setting.uppercased().map { $0.isLetter || $0.isNumber ? String($0) : "_" }.joined()
     }
 
-    /// Reports misspelt variables, which would otherwise be ignored in silence. An unknown variable only causes a
-    /// warning, because Kubernetes sets `MAILBOAT_SERVICE_HOST` and others for a service with that name.
+    /// Reports misspelt variables, which would otherwise be ignored in silence. A variable that resembles no setting
+    /// only causes a warning. Kubernetes, for example, sets `MAILBOAT_SERVICE_HOST` for a service named `mailboat`.
     private mutating func checkVariables() {
         var known =
             ["apps"]

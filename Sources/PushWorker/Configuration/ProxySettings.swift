@@ -8,7 +8,7 @@ public struct ProxySettings: Equatable, Sendable {
     public var way = Self.direct
     /// A file with `user:password`; `nil`: the proxy needs no login.
     public var credentialsFile: String?
-    /// The proxy that the environment names, in the variables that many programs use.
+    /// The proxy that the environment variables `https_proxy` and `no_proxy` describe.
     public var environment = ProxyEnvironment()
 
     /// The value for direct connections.

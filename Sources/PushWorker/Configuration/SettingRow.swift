@@ -96,8 +96,8 @@ enum SettingText: Equatable, Sendable {
 
 extension SettingText: Redacted {}
 
-/// The kind of a setting's texts. It decides how much of a value may be shown: of a wrong one in a fault, of a valid
-/// one in a change.
+/// The kind of a setting's texts. It decides how much of a wrong value a fault may show, and how much of a valid value
+/// a log line about a change may show.
 enum SettingTextKind: Sendable {
     /// A number, a duration, a boolean or one of a few words.
     case closed
@@ -105,11 +105,11 @@ enum SettingTextKind: Sendable {
     case name
     /// Addresses of brokers.
     case addresses
-    /// The path of a file. A fault must not show it if it is the file's content given by mistake.
+    /// The path of a file. A fault does not show it, because somebody may have given the file's content instead.
     case path
     /// A URL. `HTTPEndpoint.shown` decides how much of it may be shown.
     case url
-    /// A proxy's URL, or a word that says where the proxy is named.
+    /// A proxy's URL, or one of the words `none` and `environment`.
     case proxy
     /// A secret. It is read only from the environment, and never shown.
     case secret
@@ -134,7 +134,7 @@ enum SettingTextKind: Sendable {
         }
     }
 
-    /// A valid value as a change shows it.
+    /// A valid value as a log line about a change shows it.
     func shown(_ text: String) -> String {
         switch self {
         case .closed: text

@@ -137,7 +137,8 @@ extension WorkerConfiguration {
                         "is \(DurationText.format(millis: self.drainTimeoutMillis)): expected more than quiet-wait, which is \(DurationText.format(millis: self.quietWaitMillis))"
                 ))
         }
-        // Apps that give the same key id must agree in key file and team, because one of them would be wrong otherwise.
+        // Apps with the same key id must have the same team and the same key file or text. Otherwise one of them is
+        // wrong.
         for (index, app) in self.apps.enumerated() {
             guard let keyID = app.keyID, let other = self.apps[..<index].first(where: { $0.keyID == keyID }) else {
                 continue

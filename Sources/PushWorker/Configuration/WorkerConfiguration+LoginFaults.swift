@@ -76,7 +76,8 @@ extension WorkerConfiguration {
         ]
     }
 
-    /// Faults of files and programs that cannot be used. A token may still be missing: it may appear later.
+    /// Faults of files and programs that cannot be used. A file must hold a token. A program is not run and an endpoint
+    /// is not asked.
     func oauthFileFaults() -> [ConfigurationFault] {
         guard let source = self.kafka.oauth.source else { return [] }
         func fault(_ fault: TokenFault) -> ConfigurationFault {

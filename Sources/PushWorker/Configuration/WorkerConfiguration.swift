@@ -157,13 +157,13 @@ public struct WorkerConfiguration: Sendable {
     public var pool = ConnectionPoolConfiguration()
     /// Settings for an HTTP proxy between the worker and APNs.
     public var proxy = ProxySettings()
-    /// Milliseconds that a partition that leaves waits for APNs' answers.
+    /// How long a partition that leaves waits for APNs' answers, in milliseconds.
     public var quietWaitMillis: Int64 = 250
-    /// Milliseconds that partitions may take to leave when the worker stops.
+    /// How long partitions may take to leave when the worker stops, in milliseconds.
     public var drainTimeoutMillis: Int64 = 15_000
-    /// Milliseconds without a turn of a loop after which `/healthz` fails.
+    /// How long a loop may take no turn before `/healthz` fails, in milliseconds.
     public var stallLimitMillis: Int64 = 30_000
-    /// Milliseconds without progress of a partition with waiting records after which `/healthz` fails.
+    /// How long a partition with waiting records may make no progress before `/healthz` fails, in milliseconds.
     public var partitionStallLimitMillis: Int64 = 300_000
     /// Settings of the HTTP server for health, readiness and metrics.
     public var admin = Admin()
@@ -175,8 +175,8 @@ public struct WorkerConfiguration: Sendable {
     public var logLevel = Logger.Level.info
     /// The format of the worker's log lines.
     public var logFormat = LogFormat.text
-    /// Where settings were given that are not one app's own, such as `mailboat.yaml:12`, by setting name. Settings at
-    /// their defaults are missing.
+    /// Where settings were given, such as `mailboat.yaml:12`, by setting name. Settings of one app only and settings at
+    /// their defaults are left out.
     var locations: [String: String] = [:]
 
     /// The defaults.

@@ -14,7 +14,7 @@ struct AssignmentPlan {
     private(set) var toCommit: [CommitPosition] = []
     /// Positions that are committed again once an owner is at work; see `StartPositions.toConfirm`.
     private(set) var toConfirm: [CommitPosition] = []
-    /// The metadata that the last commit of each position carried.
+    /// The metadata for the next commits of each position: that of the last commit, with what was found in the logs.
     private(set) var metadata: [(position: CommitPosition, metadata: CommitMetadata)] = []
 
     /// The shard of a partition. It does not change while the worker runs.

@@ -4,7 +4,7 @@ import Redaction
 
 /// What log lines say about brokers that do not answer.
 extension WorkerConfiguration.Kafka {
-    /// The brokers that are asked first, for messages.
+    /// The brokers that are asked first, as messages show them.
     var shownBrokers: String {
         let settings = self.consumerSettings
         return ShownText.addresses(
@@ -20,6 +20,6 @@ extension WorkerConfiguration.Kafka {
 }
 
 extension KafkaError {
-    /// Whether no broker has answered, as far as this error says.
+    /// Whether the error means that no broker has answered.
     var isOfConnection: Bool { [.transport, .allBrokersDown, .timedOut].contains(self.code) }
 }

@@ -3,9 +3,9 @@ import KafkaLog
 /// The number of partitions that count: the number that `state` was written for, even if topics have more by now. Pure.
 ///
 /// The partition of a key follows from the count, so the count never changes after `state` was first written. Markers
-/// in `state` contain it. If the last partition of `state` was ever written to, all partitions count, and no marker has
-/// to be read. Otherwise that partition was added later, or a first start did not get that far. Then a marker in
-/// another partition is read.
+/// in `state` contain the count. If the last partition of `state` was ever written to, all partitions count, and no
+/// marker has to be read. Otherwise that partition was added later, or the first workers ended before they wrote to it.
+/// Then a marker in another partition is read.
 enum CoPartitionCount {
     /// What the log ends of `state` show.
     enum Sight: Equatable {

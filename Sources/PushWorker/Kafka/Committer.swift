@@ -12,8 +12,8 @@ struct ReleasedPositions: Sendable {
     var unfinished: [Int32]
 }
 
-/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides. Keeps the lease of the
-/// partitions, which follows from the answers, for the shards to read. May be used from any thread.
+/// Gathers the shards' commits and sends one batch at a time, as `CommitQueue` decides. The lease of the partitions
+/// follows from the answers, and the shards read its end here. May be used from any thread.
 final class Committer: Sendable {
     typealias Send = @Sendable ([TopicPartitionOffset], @escaping @Sendable (CommitResult) -> Void) -> Void
 
@@ -82,7 +82,7 @@ final class Committer: Sendable {
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// The right that this client lacks, according to the last answer; `nil` when the answer named none.
+    /// The error of the last answer that says that this client lacks a right; `nil` when it lacks none.
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// Takes new partitions into the queue, see `CommitQueue.own`.
@@ -96,8 +96,8 @@ final class Committer: Sendable {
         }
     }
 
-    /// Commits the positions of these partitions again soon, even if nothing is read. The new metadata says that
-    /// `state` has records of an owner at work.
+    /// Commits the positions of `toConfirm` in these partitions soon, even if nothing is read. The metadata then says
+    /// that `state` has records of an owner at work.
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in
             partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {

@@ -1,8 +1,7 @@
 package import KafkaLog
 import Redaction
 
-/// The members of a worker's group, with a judgement about which are not workers. It only decides; the caller asks the
-/// broker.
+/// Decides which members of a worker's group are not workers. The caller asks the broker for the members.
 package struct GroupCompany: Sendable, Equatable {
     /// A member that is not a worker.
     private struct Stranger: Sendable, Equatable {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Two workers with one `kafka.group-instance-id`: the one that was replaced waits until the id is free.
 extension GroupCoordinator {
-    /// Gives up all partitions, which the other process already has, and waits. If this worker ended, it would be
-    /// started again, and would replace the other process.
+    /// Gives up all partitions, which the other process already has, and waits. If this worker ended instead, somebody
+    /// would start it again, and it would replace the other process.
     func fenced(_ id: String, _ error: KafkaError) async {
         let isFirst = self.isFenced.withLock { isFenced in
             defer { isFenced = true }
@@ -67,7 +67,7 @@ extension GroupCoordinator {
     func sitDown() {
         self.isFenced.withLock { $0 = false }
         do throws(KafkaError) {
-            // Without a new consumer, the worker is stopping.
+            // There is no new consumer if the worker is stopping.
             guard let consumer = try self.seat.renew() else { return }
             self.logger.notice("no other process has this worker's group-instance-id now; joining the group again")
             self.hub.updateGroup { $0.errors["fenced"] = nil }

@@ -6,8 +6,8 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Carries out what the consumer group decides: the shard and the start of each partition, and how partitions leave.
-/// Handles one event after the other, in the order in which Kafka's control thread reported them.
+/// Carries out what the consumer group decides: it begins assigned partitions in their shards, and lets revoked ones
+/// leave. Handles one event after the other, in the order in which Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     let configuration: WorkerConfiguration
     /// Number of partitions that count, see `CoPartitionCount`. Partitions with higher numbers are inlets, or wait.
@@ -193,8 +193,8 @@ final class GroupCoordinator: Sendable {
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
-    /// The partitions whose positions must be known before those with this number begin. Only the first input topic is
-    /// certain to have an inlet's number.
+    /// The topics' partitions of this number whose positions must be known before the number begins. For an inlet, this
+    /// is the first input topic's alone, because other topics may not have the inlet.
     private func needed(_ number: Int32) -> [TopicPartition] {
         self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }
@@ -247,8 +247,8 @@ final class GroupCoordinator: Sendable {
         self.committer.metadataStore.own(plan.metadata)
         self.committer.own(asked.ready, starts: plan.toRead, toConfirm: plan.toConfirm)
         if endsRebalance {
-            // The call fails if the assignment is no longer valid. Either its partitions were taken away, which another
-            // event reports. Or they were started elsewhere, which the readers notice.
+            // The call fails if it comes too late. Either the partitions were taken away, which another event reports.
+            // Or the consumer has started them itself, which the readers notice.
             guard assignment.complete({ plan.starts[$0].map { .offset($0) } }) else { return }
         } else {
             assignment.begin { plan.starts[$0].map { .offset($0) } }
@@ -291,7 +291,7 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Waiting
 
-    /// Lets the unknown ones among these partitions wait.
+    /// Lets those partitions wait whose positions are not all known.
     /// - Parameter isAnswered: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
     ///   logged already.
     private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isAnswered: Bool) {

@@ -18,7 +18,7 @@ final class GroupSeat: Sendable {
         self.state = Mutex(State(consumer: try KafkaConsumer(configuration)))
     }
 
-    /// The consumer that is the member, or was it last.
+    /// The consumer that is the member, or was the last member.
     var consumer: KafkaConsumer { self.state.withLock(\.consumer) }
 
     /// Replaces a finished consumer by a new one.

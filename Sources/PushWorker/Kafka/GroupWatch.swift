@@ -56,7 +56,7 @@ final class GroupWatch: Sendable {
     private let state = Mutex(State())
 
     static let interval: Duration = .seconds(2)
-    /// Time limit for each of the three questions.
+    /// Time limit for each of the three requests that a look makes.
     private static let limit: Duration = .seconds(5)
 
     init(_ configuration: WorkerConfiguration, hub: SnapshotHub, log: KafkaLogHandler?, logger: Logger) {

@@ -3,7 +3,7 @@ import ShardLoop
 
 /// What a group's commits say about its logs. Commands use it to inspect logs without being workers.
 package enum GroupWord {
-    /// The offsets of the first record of `state` and of the one after the last, according to the group's commits.
+    /// Where one partition of `state` begins and ends, according to the group's commits.
     package struct StateExtent: Sendable {
         /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
         package var end: Int64?
@@ -52,7 +52,8 @@ package enum GroupWord {
         return word
     }
 
-    /// Whether `state` has lost records that were written according to the group's commits.
+    /// Whether `state` has lost records: the group's commits say that more was written. A loss that a person has
+    /// accepted does not count.
     /// - Parameter word: what the records of `state` say.
     package static func isStateLost(_ log: PartitionPositions, _ extent: StateExtent, word: StateWord) -> Bool {
         guard let end = extent.end, word.acceptedEnd != end else { return false }
@@ -76,7 +77,7 @@ package enum GroupWord {
         return metadata.text
     }
 
-    /// The logs that are not the ones the group has read, because a topic was made anew. Blocks.
+    /// The logs of topics that were made anew. The group has read the former logs, not these. Blocks.
     /// - Parameter positions: positions of one partition number, in the order of the input topics; the routed topic is
     ///   the last.
     package static func otherLogs(
@@ -98,7 +99,7 @@ package enum GroupWord {
 extension KafkaLogReader {
     /// What the log now has at offsets where records were read. Reads at all offsets at the same time. Blocks, for
     /// little more than `limit`.
-    /// - Parameter whenUnknown: called with each offset that could not be read.
+    /// - Parameter whenUnknown: called for each log that could not be read.
     /// - Returns: findings in the order given.
     func found(
         _ sampled: [(sample: CommitMetadata.Sample, position: PartitionPositions)], within limit: Duration,

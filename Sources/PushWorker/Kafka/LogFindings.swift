@@ -10,7 +10,7 @@ struct LogFindings: Equatable {
     var stateLogStart: Int64?
     /// The offset that the next record of `state` gets; `nil` when it was not asked for, or Kafka did not answer.
     var stateLogEnd: Int64?
-    /// The `stateEnd` whose loss a person has accepted, according to `state`.
+    /// The acknowledged end of `state` that was lost when a person last accepted a loss; `nil`: no loss was accepted.
     var acceptedStateEnd: Int64?
     /// Whether an owner at work has ever written to `state`.
     var stateHasOwner = false

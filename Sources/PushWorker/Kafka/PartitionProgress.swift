@@ -13,7 +13,7 @@ struct PartitionProgress {
     /// The progress of one subject at this moment.
     struct Reading: Equatable, Sendable {
         var subject: Subject
-        /// A number that changes with every progress.
+        /// A number that changes whenever the subject makes progress.
         var position: Int64
         /// Number of records that are left. If it is 0, no progress is expected.
         var leftCount: Int64

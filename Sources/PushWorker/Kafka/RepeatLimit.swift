@@ -20,7 +20,8 @@ struct RepeatLimit<Kind: Hashable, Line> {
     }
 
     /// Decides whether `line` goes through.
-    /// - Returns: the number of lines of its kind held back since the last one; `nil` if this line is held back.
+    /// - Returns: how many lines of this kind were held back since one last went through; `nil` if this line is held
+    ///   back, too.
     mutating func admit(_ line: Line, of kind: Kind, nowMillis: Int64) -> Int? {
         if let entry = self.entries[kind], nowMillis - entry.admittedMillis < self.intervalMillis {
             self.entries[kind] = Entry(

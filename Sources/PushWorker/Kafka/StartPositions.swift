@@ -7,10 +7,11 @@ struct StartPositions: Equatable {
     /// The first offset to read, by input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// Positions to commit at once. A topic without a commit gets one, so that a restart begins at the same offset.
-    /// Other commits replace the former owner's metadata.
+    /// Positions to commit at once. Such a commit removes `releasedWallMillis` from the metadata.
     var toCommit: [CommitPosition] = []
-    /// Positions to commit again when an owner is at work. Until then, no commit requires `state` to have records.
+    /// Positions to commit when this owner is at work, that is, has written more than its first marker. Until then, no
+    /// commit says that `state` must have records. A topic that lacks a commit may get one then, so that a restart
+    /// begins at the same offset.
     var toConfirm: [CommitPosition] = []
     /// The metadata of the last commits, by input topic index.
     var metadata: [CommitMetadata?] = []
@@ -113,8 +114,8 @@ struct StartPositions: Equatable {
     }
 
     /// Reads the extent of `state` from the metadata of workers' commits. An offset that a person has set has no
-    /// metadata. If a person sets the offsets of the input topics, `state` may be empty. Offsets set for the routed
-    /// topic alone have no such effect.
+    /// metadata. If a person sets the offsets of all input topics, no extent is known, and `state` may be empty. An
+    /// offset set for the routed topic alone has no such effect.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input

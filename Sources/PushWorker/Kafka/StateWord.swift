@@ -3,7 +3,7 @@ import PushEngine
 import PushModel
 
 /// What one partition of `state` says about its owners: whether an owner was ever at work, and whether a person has
-/// accepted a loss.
+/// accepted a loss. An owner is at work when it has written more than its first marker.
 package struct StateWord: Sendable {
     /// Whether a record of an owner at work was found. An owner's first marker does not count, because an owner that
     /// found nothing writes one, too.

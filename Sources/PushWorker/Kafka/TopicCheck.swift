@@ -154,8 +154,8 @@ enum TopicCheck {
                     return verdict
                 }
             case .failure(let error) where error.isRetriable || error.isRefusal || error.code == .allBrokersDown:
-                // An operator may correct a password, a certificate or a right while the worker waits, so it is asked
-                // again.
+                // An operator may correct a password, a certificate or a right while the worker waits, so the worker
+                // asks again.
                 whenUnreachable(error)
                 try await Task.sleep(for: .seconds(1))
             case .failure(let error): throw error

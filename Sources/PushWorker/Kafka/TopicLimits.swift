@@ -12,7 +12,7 @@ struct TopicLimits: Sendable, Equatable {
     /// Maximum number of bytes of a record, even if a topic accepts more. A producer's queue must hold several such
     /// records.
     private static let recordByteCountMax = 16_777_216
-    /// librdkafka's own batch size.
+    /// librdkafka's default size of a batch.
     private static let batchByteCountMax = 1_000_000
     private static let batchByteCountMin = 1_024
     /// Bytes of a request and of a batch's header, besides the records.

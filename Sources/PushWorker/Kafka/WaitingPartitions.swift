@@ -14,7 +14,7 @@ struct WaitingPartitions: Sendable {
     }
 
     private(set) var waits: [Int32: Wait] = [:]
-    /// Number of questions since a partition last began.
+    /// Number of questions since a partition last began or left.
     private var askedCount = 0
 
     /// Remembers that a partition waits.
@@ -50,7 +50,8 @@ struct AskedPartitions: Equatable {
     /// The other partitions, each with the reason.
     var unknown: [Int32: String] = [:]
 
-    /// - Parameter needed: returns the partitions of topics whose positions must be known.
+    /// - Parameter needed: returns the topics' partitions whose positions must be known before a partition number
+    ///   begins.
     init(_ numbers: [Int32], answers: PositionAnswers, needed: (Int32) -> [TopicPartition]) {
         for number in numbers {
             let missing = needed(number).filter { answers.known[$0] == nil }

@@ -5,8 +5,8 @@ package import KafkaLog
 extension KafkaSettings {
     private static let prefix = "kafka.oauth."
 
-    /// A copy without the settings `kafka.oauth.…`. It logs in with tokens from the source that they name. If at least
-    /// one of them is given, no setting of the former source is kept.
+    /// A copy without the settings `kafka.oauth.…`. Clients with the copy log in with tokens from the source that these
+    /// settings name. If none of these settings is given, the source stays as it is.
     /// - Throws: for the first setting that does not exist, or whose value is not valid.
     package func loggingIn() throws(ConfigurationError) -> KafkaSettings {
         let given = self.properties.filter { $0.name.hasPrefix(Self.prefix) }

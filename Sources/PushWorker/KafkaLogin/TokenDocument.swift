@@ -24,7 +24,7 @@ enum TokenDocument {
     static let leftMillisMin: Int64 = 1_000
     /// The latest accepted expiry, the end of the year 9999. It is far from overflow.
     private static let millisMax: Int64 = 253_402_300_799_000
-    /// Numbers below this are seconds since 1970, numbers above are milliseconds.
+    /// The earliest accepted expiry. A smaller number is not accepted, because it is probably in seconds.
     private static let millisMin: Int64 = 100_000_000_000
     /// Maximum lifetime in seconds, ten years. A longer one is shortened to it.
     private static let lifeSecondsMax = 315_360_000.0
@@ -68,7 +68,7 @@ enum TokenDocument {
         case .unsaid: throw fault("gave a token without an expiry: expected \(Self.expected)")
         case .unreadable: throw fault("gave an expiry that is not in milliseconds since 1970")
         }
-        // Only the token's characters are checked here.
+        // This checks only the number and kind of the token's characters.
         guard KafkaToken(value, expiresAtMillis: expiresAtMillis, principal: "") != nil else {
             throw fault(
                 "gave something else than a token: expected at most \(KafkaToken.byteCountMax) visible ASCII characters"

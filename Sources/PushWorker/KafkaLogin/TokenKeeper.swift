@@ -128,7 +128,7 @@ package final class TokenKeeper: Sendable {
         }
     }
 
-    /// The fault of a file that nobody has rewritten in time.
+    /// The fault of a source that has given no new token in time, such as a file that nobody has rewritten.
     private var overdue: TokenFault {
         TokenFault(
             cause: .expired, setting: self.source.setting,

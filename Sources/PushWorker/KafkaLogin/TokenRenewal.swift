@@ -18,11 +18,12 @@ struct TokenRenewal: Equatable, Sendable {
         case missing(TokenFault)
     }
 
-    /// The shares of a token's life between which it is renewed.
+    /// The latest renewal of a token, as a share of its life.
     static let latestShare = 0.8
+    /// The earliest renewal of a token, as a share of its life.
     static let earliestShare = 0.7
-    /// The share of its life after which a token that somebody else should have replaced causes a warning. Kubernetes
-    /// replaces its own after four fifths, and looks once in one or two minutes.
+    /// The share of a token's life after which a warning says that the token should have been replaced. Kubernetes
+    /// replaces its own tokens after four fifths of their lives, and checks them every one or two minutes.
     static let overdueShare = 0.95
     /// Interval at which a watched source, such as a file, is asked.
     static let watchMillis: Int64 = 2_000
@@ -74,7 +75,7 @@ struct TokenRenewal: Equatable, Sendable {
     }
 
     /// The state of the token.
-    /// - Parameter late: the fault of a watched source that still has an old token.
+    /// - Parameter late: the fault to show if the source has given no new token in time.
     func validity(nowMillis: Int64, late: TokenFault) -> Validity {
         guard let life = self.life else { return self.fault.map { .missing($0) } ?? .unknown }
         let fault = self.fault ?? (nowMillis >= life.overdueAtMillis ? late : nil)

@@ -5,9 +5,9 @@ struct DrainEstimate: Sendable, Equatable {
     static let secondsMax = 3_600.0
     /// The time from which the pace is measured: the last ten seconds of work.
     static let windowMillis = 10_000.0
-    /// Number of waiting members up to which they may all be stragglers: a pass may have this many. A straggler waits
-    /// for its own next attempt, for example because APNs throttles the phone. If only stragglers wait, more workers
-    /// would not help.
+    /// Maximum number of stragglers of a pass. If no more members than this wait, they may all be stragglers. A
+    /// straggler waits for its own next attempt, for example because APNs throttles the phone. More workers would not
+    /// help it.
     static let stragglersMax = 1_024
     /// Minimum time with work before the estimate becomes `secondsMax` because nothing is served.
     static let busyMillisMin = 1_000.0

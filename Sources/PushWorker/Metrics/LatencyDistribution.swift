@@ -1,7 +1,7 @@
 import PushModel
 
-/// Counts durations in buckets, each a thirty-second wider than the last. So any quantile is known to 3.2 %. A value;
-/// merging is addition.
+/// Counts durations in buckets. Between a duration and its double there are 32 buckets, so any quantile is known to 3.2
+/// %. Distributions are merged by adding their counts.
 public struct LatencyDistribution: Sendable, Equatable {
     /// Number of buckets for each doubling, as a power of two. The first 32 buckets hold 0...31 microseconds one by
     /// one.

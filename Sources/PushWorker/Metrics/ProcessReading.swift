@@ -48,7 +48,7 @@ struct ProcessReading: Sendable, Equatable {
         return ((Self.seconds(wall) - ageSeconds) * 100).rounded() / 100
     }()
 
-    /// A size larger than any of these files.
+    /// Number of bytes to read from a file of `/proc` at once. All files that are read here are smaller.
     private static let fileByteCount = 1_024
 
     private static func statText() -> String { Self.text(of: "/proc/self/stat") }

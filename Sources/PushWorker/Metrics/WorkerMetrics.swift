@@ -190,8 +190,8 @@ enum WorkerMetrics {
 }
 
 extension EngineCounters {
-    /// Number of members that have the newest version. A member with a push in flight that is owed a newer version is
-    /// counted twice among those waiting.
+    /// Number of members that have the newest version. The number may be too low: a member that has a push in flight
+    /// and is owed a newer version counts twice among those that wait.
     fileprivate var membersCurrent: Int {
         max(0, self.membersHeld - Int(clamping: self.members.waiting) - self.membersRefused)
     }

@@ -45,7 +45,7 @@ extension LogLook {
     /// Why the log that `sample` was read from is another one now; `nil` when it is the same one. Asks until the log
     /// exists again.
     /// - Parameters:
-    ///   - sample: a record that was read; `nil`: nothing was read, and the log is only waited for.
+    ///   - sample: a record that was read; `nil`: nothing was read, and the call only waits until the log exists.
     ///   - isWanted: whether the answer is still wanted, because the partition may leave meanwhile.
     ///   - whenMissing: called each time the log is missing, once it has been missing for a while.
     func reasonIfOther(

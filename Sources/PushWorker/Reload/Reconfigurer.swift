@@ -93,8 +93,8 @@ final class Reconfigurer: Sendable {
             wantsAppsNamed: current.configuration.apps.count == 1 && change.effective.apps.count > 1)
     }
 
-    /// Prevents further questions to event loops. They may end when this returns. A change that has begun to ask shards
-    /// is completed first. This does not wait for files.
+    /// Prevents further questions to event loops, so that the loops may end afterwards. A change that has begun to ask
+    /// shards is completed first. A change that still reads files is not awaited.
     func close() async {
         _ = await self.loops.enter()
         self.state.withLock { $0.isClosed = true }

@@ -23,7 +23,7 @@ public struct ReloadService: Service {
     private let logger: Logger
     private let load: @Sendable () throws(ConfigurationError) -> WorkerConfiguration
     private let hangUps: HangUps
-    /// Number of reloads that a SIGHUP has caused. What these read is not remembered.
+    /// Number of reloads that a SIGHUP has caused. The contents that they read are not remembered.
     private let hangUpsFollowed = Counter()
     private final class Counter: Sendable {
         private let value = Atomic(0)

@@ -11,7 +11,7 @@ struct RefusalLines {
     }
 
     static let intervalMillis: Int64 = 10_000
-    /// The brokers that are asked first, for messages.
+    /// The brokers that are asked first, as messages show them.
     private let brokers: String
     private var limit = RepeatLimit<Kind, RefusalNotice>(intervalMillis: Self.intervalMillis, kindCountMax: 64)
 

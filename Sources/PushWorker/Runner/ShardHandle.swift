@@ -58,7 +58,7 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
-    /// The shard's answer, computed between two turns. Throws when its loop has ended.
+    /// The shard's answer, computed between two turns. Fails when the shard's loop has ended.
     func ask<Answer: Sendable>(
         _ question: @escaping @Sendable (ShardRunner) -> Answer
     ) -> EventLoopFuture<Answer> {

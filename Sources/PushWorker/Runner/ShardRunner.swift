@@ -41,8 +41,8 @@ final class ShardRunner {
     /// partition, and a turn for each part would interrupt them. Such turns made up a third of a push's cost at 2,000
     /// pushes a second.
     static let wakeUpDistanceMicros: Int64 = 1_000
-    /// Duration from which on a turn is logged. The time is read once per turn, so a push submitted at the turn's end
-    /// leaves later than its recorded time.
+    /// A turn that takes this long is logged. The clock is read when a turn begins, so a push that is submitted late in
+    /// a long turn leaves later than its recorded time.
     static let longTurnMillis: Int64 = 250
     /// The least time between two reports.
     static let reportDistanceMillis: Int64 = 50

@@ -23,7 +23,7 @@ final class ShardWaker: Sendable {
         self.turn = NIOLoopBoundBox.makeEmptyBox(eventLoop: eventLoop)
     }
 
-    /// Lets a wake-up call `turn` on the loop, which calls `reset`. Called on the loop.
+    /// Makes each wake-up call `turn` on the loop. `turn` has to call `reset`. This method is called on the loop.
     func attach(_ turn: @escaping () -> Void) { self.turn.value = turn }
 
     func wake() {
@@ -56,7 +56,7 @@ final class ReadableFlag: Sendable {
     func take() -> Bool { self.isSet.load(ordering: .relaxed) && self.isSet.exchange(false, ordering: .acquiring) }
 }
 
-/// The time of the last turn of a shard's loop, for liveness. May be read from any thread.
+/// When a shard's event loop last ran a task, for liveness. May be read from any thread.
 final class LoopPulse: Sendable {
     private let lastMillis = Atomic<Int64>(MachineClock.now().steadyMillis)
 

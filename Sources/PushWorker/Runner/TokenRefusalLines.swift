@@ -3,7 +3,7 @@ import Logging
 import PushEngine
 
 /// Log lines about tokens that APNs refuses: the first of each kind at once, then one in ten seconds. They name the
-/// activity and the token's hash. Confined to a shard's loop.
+/// activity or audience, and the token's hash. Confined to a shard's loop.
 struct TokenRefusalLines {
     private struct Kind: Hashable {
         var standing: TokenRefusalNotice.Standing

@@ -8,9 +8,9 @@ import PushModel
 /// The caller passes the time and the counters regularly. The watch considers the last ten minutes.
 struct OutflowWatch {
     static let windowMillis: Int64 = 600_000
-    /// Number of updates and starts in the window up to which the watch never complains.
+    /// The watch complains only if more updates and starts than this arrive within the window.
     static let takenMax: UInt64 = 100
-    /// The percentage of outcomes without a push from which on the watch complains.
+    /// The watch complains only if at least this percentage of the outcomes came without a push.
     static let unsentPercent: UInt64 = 95
     /// Outcomes of events that no push was made for. `applied` is left out, because an applied event needs no push.
     static let unsentOutcomes: [Outcome] = [.unregistered, .duplicate, .expired, .superseded]
@@ -37,8 +37,7 @@ struct OutflowWatch {
     private var samples: [(millis: Int64, counts: Counts)] = []
 
     /// Takes the counters of this moment.
-    /// - Returns: the complaint; `nil` when APNs accepts something, few events arrive, or the samples do not cover the
-    ///   window yet.
+    /// - Returns: the complaint; `nil` when nothing is wrong, or the samples do not cover the window yet.
     mutating func look(_ counts: Counts, nowMillis: Int64) -> String? {
         if nowMillis - (self.samples.last?.millis ?? .min / 2) >= Self.distanceMillis {
             self.samples.append((nowMillis, counts))

@@ -7,7 +7,8 @@ struct RouteComplaint: Equatable {
     /// Whether the complaint makes the worker unready. It does if another worker in its place might do better, or if
     /// this one may be set up wrong. Otherwise the complaint is only shown.
     var isError: Bool
-    /// Whether the complaint is about a key of some apps. It does not make the worker unready if another app is well.
+    /// Whether the complaint is about a key of some apps. It does not make the worker unready while another app's
+    /// pushes can leave.
     var isOfApps = false
 
     /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels

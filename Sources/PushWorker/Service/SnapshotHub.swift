@@ -3,8 +3,8 @@ import PushEngine
 import PushTransport
 import Synchronization
 
-/// Collects the reports of shards and group, and gives them to all readers. Written a few times a second. May be used
-/// from any thread.
+/// Collects the reports of shards and group, and gives them to all readers. Each shard reports at most every 50 ms. May
+/// be used from any thread.
 final class SnapshotHub: Sendable {
     private struct State {
         var shards: [ShardReport]

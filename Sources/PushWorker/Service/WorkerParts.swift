@@ -188,7 +188,7 @@ final class WorkerParts: Sendable {
         }
     }
 
-    /// Reads the port's certificate, if there is one, and checks the token.
+    /// Reads the admin port's certificate, if there is one, and checks the file of its token.
     private static func readAdminFiles(_ configuration: WorkerConfiguration, logger: Logger) throws -> AdminTLS? {
         if let path = configuration.admin.tokenFile {
             do throws(BearerToken.Fault) { _ = try BearerToken.read(path: path) } catch {
@@ -338,7 +338,7 @@ final class WorkerParts: Sendable {
                     hub.updateGroup { $0.errors["topics"] = error.isWithoutToken ? nil : "\(what): \(error)" }
                 },
                 whenMissing: { names in
-                    // These are names that Kafka does not know.
+                    // Kafka does not know these names, so one may be a secret given by mistake.
                     let list = names.map(ShownText.name).joined(separator: ", ")
                     hub.updateGroup { $0.errors["topics"] = "Kafka does not show these topics yet: \(list)" }
                     guard !isMissingLogged else { return }

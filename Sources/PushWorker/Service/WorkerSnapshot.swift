@@ -83,7 +83,8 @@ public struct WorkerSnapshot: Sendable {
     public var isDraining = false
     /// Present errors in plain words, each once; readiness shows them.
     public var errors: [String] = []
-    /// Faults that are shown by readiness, but do not make the worker unready: another in its place would do no better.
+    /// Faults that readiness shows, but that do not make the worker unready. Another worker in its place would have
+    /// them, too.
     public var degraded: [String] = []
     /// Whether events arrive and no push leaves. `degraded` has a text about it.
     public var nothingLeaves = false
@@ -95,8 +96,8 @@ public struct WorkerSnapshot: Sendable {
     /// The snapshot of a worker that has not started.
     public init() {}
 
-    /// Whether the worker has joined the group, has no errors, and has restored every partition that it owns. A
-    /// partition that waits does not count, because no worker could begin it.
+    /// Whether the worker has joined the group, is not stopping, has no errors, and has restored every partition that
+    /// it owns. A partition that waits does not count, because no worker could begin it.
     public var isReady: Bool {
         self.hasJoinedGroup && !self.isDraining && self.errors.isEmpty && self.awaitedPartitionCount == 0
             && self.partitions.allSatisfy { $0.phase == .running || $0.phase == .waiting || $0.phase == .inlet }

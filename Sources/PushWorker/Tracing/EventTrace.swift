@@ -96,7 +96,7 @@ struct EventTrace {
         by tracer: any Tracer, at now: EngineTime, to works: inout [SpanDesk.Work]
     ) {
         let moment = self.clock.moment(of: now)
-        // The event waited only if time has passed since. Its outcome may follow at once, for example after an answer.
+        // A wait without any duration gets no span. The outcome may follow at once, for example after an answer.
         if let since = self.waitingSince, since < moment { self.endWait(by: tracer, at: moment, to: &works) }
         works.append { [span = self.span, end = max(self.lastEnd, moment)] in
             let reason = TokenText.shortened(reason)

@@ -13,8 +13,8 @@ import Tracing
 /// The shard's loop does little. It begins an event's first span, because the span's context is needed at once. A
 /// `SpanDesk` does everything else.
 ///
-/// The number of events that begin per second is limited, and so is the number that wait. Confined to the shard's event
-/// loop.
+/// The number of traces that begin per second is limited, and so is the number of traces that have not ended. Confined
+/// to the shard's event loop.
 final class EventTraces {
     /// The configuration of a shard's traces.
     struct Configuration {
@@ -148,7 +148,7 @@ final class EventTraces {
         let trace = EventTrace(
             span: span, context: context, partition: record.partition,
             recordMillis: writtenMillis, clock: clock, now: self.now)
-        // The partition left and has returned, and the event's former trace had not ended.
+        // A former trace of the event has not ended if the partition left and has returned.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace
         self.counts.eventsTraced += 1

@@ -35,7 +35,7 @@ struct OTLPClient: Sendable {
             return try await self.connection.send(request, tls: self.tls?.context())
         } catch {
             // The connection may have failed because the authorities have changed. They are read again for the next
-            // one.
+            // connection.
             self.tls?.forget()
             throw error
         }

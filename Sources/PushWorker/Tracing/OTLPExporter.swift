@@ -7,8 +7,8 @@ import Synchronization
 
 /// Sends the spans of a `SpanQueue` to a collector, one batch after the other. Runs outside of the shards' loops.
 ///
-/// A batch that the collector cannot take now is sent again, later each time. Meanwhile spans wait in the queue, and
-/// new ones are dropped when it is full.
+/// A batch that the collector cannot take now is sent again, each time after a longer wait. Meanwhile spans wait in the
+/// queue, and new spans are dropped when the queue is full.
 struct OTLPExporter: Sendable {
     /// How long spans gather before a request carries them. A collector that answers fast gets at most one request a
     /// second.
@@ -76,7 +76,8 @@ struct OTLPExporter: Sendable {
         }
     }
 
-    /// Sends a batch. Throws when it is cancelled. The batch is put back into the queue then.
+    /// Sends a batch. If the task is cancelled while it waits for the next attempt, puts the batch back into the queue
+    /// and throws.
     private func export(_ batch: [FinishedSpan]) async throws {
         var waitMillis = Self.backoffMinMillis
         for attempt in 1...Self.attemptsMax {

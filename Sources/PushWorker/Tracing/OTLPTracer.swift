@@ -32,7 +32,7 @@ public final class OTLPTracer: Tracer, Service {
         let parent = context.w3cTrace
         let traceContext = TraceContext(
             traceIDHigh: parent?.traceIDHigh ?? UInt64.random(in: .min ... .max),
-            // Neither number may be 0, because 0 means that there is no id.
+            // A trace id and a span id must not be 0, because 0 means that there is no id.
             traceIDLow: parent?.traceIDLow ?? UInt64.random(in: 1 ... .max),
             spanID: UInt64.random(in: 1 ... .max), isSampled: parent?.isSampled ?? true)
         context.w3cTrace = traceContext

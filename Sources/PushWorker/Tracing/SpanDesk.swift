@@ -22,12 +22,13 @@ final class SpanDesk: Sendable {
         var droppedCount: UInt64 = 0
     }
 
-    /// Maximum number of pieces of work that wait: about 15 s of all that a shard may trace.
+    /// Maximum number of pieces of work that wait. It is enough for about 15 s in which a shard traces as much as it
+    /// may.
     static let workCountMax = 8_192
 
     private let thread: Thread
     private let state = Mutex(State())
-    /// Locked by the thread that does the work, so that only one does.
+    /// Locked by the thread that does the work, so that only one thread at a time does work.
     private let worker = Mutex(())
 
     init(_ thread: Thread) { self.thread = thread }

@@ -41,7 +41,7 @@ struct TelemetryResource: Equatable, Sendable {
     var instanceID: String { self.attributes[2].value }
 }
 
-/// The name of this machine, which in a container is its pod's.
+/// The name of this machine. In a container of Kubernetes it is the pod's name.
 enum MachineName {
     /// The name; empty: the machine has none.
     static var current: String {
