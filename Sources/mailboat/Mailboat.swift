@@ -38,8 +38,8 @@ struct Mailboat: AsyncParsableCommand {
 
     static func main() async {
         StandardStreams.prepare()
-        // A SIGHUP must not end a worker, because it asks to read the settings again. It is ignored until `HangUps`
-        // listens, which is before they are first read.
+        // SIGHUP asks a worker to read its settings again, so it must not end the worker. Ignore the signal until
+        // `HangUps` listens for it, which is before the settings are first read.
         if CommandLine.arguments.dropFirst().first == RunCommand.configuration.commandName { signal(SIGHUP, SIG_IGN) }
         TLSLibrary.outliveExit()
         LoggingSystem.bootstrap { LogLines.handler(label: $0) }

@@ -216,13 +216,13 @@ struct APNSSimulatorCommand: AsyncParsableCommand {
     @Option(help: "Seed of all randomness.", form: .whole(0...UInt64.max))
     var seed: UInt64 = 1
 
-    /// Upper limits of two options. They are far beyond what any channel needs, and beyond Apple's own limit of 10,000
-    /// channels an app.
+    /// Upper limits of `--channel-pushes-per-minute` and `--channels-per-app`. They are far above what any test needs,
+    /// and above Apple's own limit of 10,000 channels per app.
     private static let (channelPushesPerMinuteMax, channelsPerAppMax) = (1_000_000, 1_000_000)
 
     private static let startBudgetMax = 1_000
     private static let startWindowMax: Int64 = 7 * 86_400
-    /// One day.
+    /// Upper limit of an update token's delay and jitter, in milliseconds: one day.
     private static let updateTokenMillisMax: Int64 = 86_400_000
     private static let devicesMax = 100_000_000
 

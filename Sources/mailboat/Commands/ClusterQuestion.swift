@@ -3,8 +3,8 @@ import KafkaLog
 
 /// Questions to a cluster that may not be there.
 extension ClusterOptions {
-    /// Asks the cluster. While there is no answer, says on standard error what is asked. Gives up sooner if the brokers
-    /// are on this machine and nothing listens there. Blocks.
+    /// Asks the cluster. While there is no answer, says on standard error what is asked. Gives up before `limit` if the
+    /// brokers are on this machine and nothing listens there. Blocks.
     /// - Parameter what: what is asked, in words that follow "asking localhost:9092".
     /// - Throws: a `CommandFailure` that says what to do.
     func ask<Answer>(
@@ -29,7 +29,7 @@ extension ClusterOptions {
     private static let localAdvice =
         "Is a Kafka running here? 'mailboat dev' has one, and 'mailboat embedded-kafka' is one; --bootstrap names another"
 
-    /// What to try when no broker answers; empty: the error's own text says what to do.
+    /// What to try if no broker answers. Empty if the error has a remedy of its own, or another cause.
     func advice(on error: KafkaError, _ brokers: String) -> String {
         guard error.remedy == nil, [.transport, .timedOut, .allBrokersDown].contains(error.code) else { return "" }
         if error.text.contains("Failed to resolve") {

@@ -1,9 +1,9 @@
-/// Exit statuses, common to all commands. `deploy/Operations.md` has them as a table, which a test compares with this.
+/// Exit statuses, common to all commands. A test compares `markdown` with the table in `deploy/Operations.md`.
 enum CommandStatus: Int32, CaseIterable {
     case done = 0
     case failed = 1
     case wrongCommandLine = 64
-    /// Killed by SIGINT or SIGTERM. A shell reports 128 + the signal's number.
+    /// SIGINT ended the command. As in a shell, the status is 128 plus the signal's number.
     case interrupted = 130
     case terminated = 143
 

@@ -4,9 +4,9 @@ import Logging
 import ServiceLifecycle
 import UnixSignals
 
-/// Shared by the commands that simulate Kafka or APNs and have a control API.
+/// Helpers of the commands that simulate Kafka or APNs and have a control API.
 enum ControlledCommand {
-    /// Writes a line at once for the process that started this one. In a pipe it would otherwise be buffered.
+    /// Writes a line and flushes it, so that the process that started this one gets it at once, through a pipe, too.
     static func say(_ line: String) {
         StandardOutput.printAlways(line)
         StandardOutput.flush()

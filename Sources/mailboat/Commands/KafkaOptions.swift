@@ -66,7 +66,7 @@ struct KafkaOptions: ParsableArguments {
     func forEachRecord(
         of topic: String, partitions: [Int32], whenRead: (Int32) -> Void = { _ in }, _ body: (OwnedRecord) -> Void
     ) throws {
-        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
+        // Reading stops at the end of each log. A fetch there finds nothing, so Kafka must answer it at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try self.settings(for: .consumer))
         do throws(KafkaError) {
             try KafkaLogReader(settings, log: { _ in }).forEach(

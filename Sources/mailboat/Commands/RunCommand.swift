@@ -80,7 +80,7 @@ struct RunCommand: AsyncParsableCommand {
             StandardOutput.show(MetricsTable.markdown())
             return
         }
-        // Signals are taken before the settings are read, because a change may be signalled right afterwards.
+        // Listen for SIGHUP before reading the settings, because a change may be signalled right after they are read.
         let hangUps = await HangUps()
         let (loaded, bytes) = try self.load()
         if self.check {
@@ -104,7 +104,8 @@ struct RunCommand: AsyncParsableCommand {
             loaded.configuration, logger: logger, metrics: metrics, logLevel: logLevel, tracer: tracer)
         let group = ServiceGroup(
             configuration: ServiceGroupConfiguration(
-                // The first service ends last, so that spans of a stopping worker are exported, too.
+                // Services stop in reverse order. The tracer is first, so that it still exports spans of a stopping
+                // worker.
                 services: (tracer.map { [.init(service: $0)] } ?? []) + [
                     .init(service: worker, successTerminationBehavior: .gracefullyShutdownGroup),
                     .init(service: self.reloads(of: worker, loaded: bytes, hangUps: hangUps, logger: logger)),
@@ -140,7 +141,7 @@ struct RunCommand: AsyncParsableCommand {
             bytes = try Self.bytes(self.config)
             return (try Self.settings(bytes, self.config), bytes)
         } catch {
-            // Only a check prints; everything else is logged.
+            // A check prints the faults. A worker logs them, in the log format of its settings.
             if !self.check {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))

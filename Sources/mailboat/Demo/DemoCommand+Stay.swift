@@ -18,7 +18,7 @@ extension DemoCommand {
         func fall() { self.isUpNow.withLock { $0 = false } }
     }
 
-    /// Plays and judges with the page open, and then stays until a signal arrives.
+    /// Plays and judges the story while the page is open, then keeps the page until a signal arrives.
     /// - Returns: the verdict; `nil`: the signal arrived before it.
     func stay(
         on stage: DemoStage, store: TimelineStore, began: ContinuousClock.Instant, logger: Logger

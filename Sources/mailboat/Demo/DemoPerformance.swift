@@ -11,8 +11,8 @@ import Upstream
 
 /// One performance of the story: waits for the worker, plays, waits until everything is settled, judges.
 struct DemoPerformance {
-    /// Judging begins at this time after the program's start at the latest, in milliseconds, even if something is
-    /// unsettled. It leaves time to judge and to stop within 30 s.
+    /// Latest time at which judging begins, in milliseconds after the program's start, even if something is unsettled.
+    /// The demo must end within 30 s, so this leaves time to judge and to stop.
     private static let settledByMillis = 26_500
     private static let readyByMillis = 15_000
     private static let auditLimit = Duration.seconds(5)
@@ -38,7 +38,7 @@ struct DemoPerformance {
 
     // MARK: Playing
 
-    /// Returns when everything is settled, or when time is up.
+    /// Plays the story. Returns when everything is settled, or when time is up.
     mutating func play() async throws {
         while !self.stage.isReady {
             guard self.elapsedMillis < Self.readyByMillis else {
@@ -84,7 +84,8 @@ struct DemoPerformance {
 
     private var elapsedMillis: Int { (ContinuousClock.now - self.began).wholeMillis }
 
-    /// Whether everything published was taken, has its outcome, and is acknowledged by Kafka.
+    /// Whether nothing is left to do. Each event is acknowledged and has its outcome, no member waits, and the match's
+    /// channel is deleted.
     private var isSettled: Bool {
         guard self.publisher.isDelivered else { return false }
         let snapshot = self.stage.worker.snapshot()
@@ -172,8 +173,8 @@ struct DemoPerformance {
         return faults + snapshot.errors
     }
 
-    /// Violations that APNs recorded. Pushes to dead tokens are part of the story; using a token again after the answer
-    /// is not allowed.
+    /// Violations that APNs recorded. Pushes to dead tokens are part of the story. To push to a token again after APNs
+    /// has called it dead is not allowed.
     private var foulPlay: [String] {
         self.stage.simulator.violations().map { "APNs: \($0.kind.rawValue): \($0.detail) (token \($0.token)…)" }
     }

@@ -20,8 +20,9 @@ final class DemoStage: Sendable {
     static let adventureBudgetPerHour = 6
     /// Latency of an Apple data centre at some distance.
     static let latency = Latency(fixedMillis: 10, jitterMillis: 20)
-    /// Length of a minute, and how long the channel stays. In production, the end of a match is broadcast again after
-    /// 1, 5, 15 and 30 minutes, and its channel is deleted after 8 hours.
+    /// How long a minute of the channel's schedule takes, and how long the channel stays after the match. In
+    /// production, the end of a match is broadcast again after 1, 5, 15 and 30 minutes, and its channel is deleted
+    /// after 8 hours.
     private static let (channelMinuteMillis, channelLingerMillis): (Int64, Int64) = (300, 2_000)
     /// Least time between two broadcasts on a channel, milliseconds; 15 s in production.
     private static let channelDistanceMillis: Int64 = 1_000
@@ -38,7 +39,7 @@ final class DemoStage: Sendable {
     /// Directory of keys and certificates, which is removed with the stage.
     private let directory: String
 
-    /// Builds the stage and starts the worker, which then joins its group. Wait for `ready` afterwards.
+    /// Builds the stage and starts the worker, which then joins its group. Wait for `isReady` afterwards.
     /// - Parameter store: receives each push, for a page to show; `nil`: there is no page.
     init(logger: Logger, store: TimelineStore? = nil) async throws {
         self.directory =

@@ -21,7 +21,7 @@ struct DemoSummary: Codable, Equatable, Sendable {
         var due: Int
         /// What became of the due versions, by name. Results that did not occur are included.
         var results: [String: Int]
-        /// Members that something is still due to at the end.
+        /// Members that are still owed a version at the end.
         var waiting: Int
         var starts: Starts
     }
@@ -30,11 +30,11 @@ struct DemoSummary: Codable, Equatable, Sendable {
     struct Starts: Codable, Equatable {
         /// Phones with one card that the kick-off has put up.
         var cards: Int
-        /// Start members that the kick-off was due to.
+        /// Start members that were owed the kick-off.
         var due: Int
         /// What became of the due starts, by name. Results that did not occur are included.
         var results: [String: Int]
-        /// Start members that the kick-off is still due to at the end.
+        /// Start members that are still owed the kick-off at the end.
         var waiting: Int
     }
 
@@ -158,7 +158,7 @@ struct DemoSummary: Codable, Equatable, Sendable {
 
 extension DemoSummary.Channel {
     /// Counts the channel.
-    /// - Parameter counters: the worker's.
+    /// - Parameter counters: the worker's counters.
     init(listeners: Int, _ counters: EngineCounters) {
         self.init(
             listeners: listeners, opened: Int(counters.channelsCreated),
@@ -169,7 +169,7 @@ extension DemoSummary.Channel {
 
 extension DemoSummary.Starts {
     /// Counts the starts.
-    /// - Parameter counters: the worker's for start members.
+    /// - Parameter counters: the worker's counters of start members.
     init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters) {
         self.init(
             cards: comparison.started, due: Int(counters.due), results: counters.results,
@@ -191,8 +191,8 @@ extension MemberCounters {
 extension DemoSummary.Members {
     /// Counts the members.
     /// - Parameters:
-    ///   - counters: the worker's.
-    ///   - starts: the worker's for start members.
+    ///   - counters: the worker's counters of members with an update token.
+    ///   - starts: the worker's counters of start members.
     init(_ comparison: ExpectedMembers.Comparison, _ counters: MemberCounters, starts: MemberCounters) {
         self.init(
             checked: comparison.checked, equivalent: comparison.equivalent,
@@ -200,7 +200,7 @@ extension DemoSummary.Members {
             results: counters.results, waiting: Int(counters.waiting), starts: .init(comparison, starts))
     }
 
-    /// What was due, and its results.
+    /// What was owed to members, and its results.
     fileprivate var account: String {
         let results = self.results.filter { $0.value > 0 }.sorted { $0.key < $1.key }
             .map { "\(NumberText.grouped($0.value)) \($0.key)" }

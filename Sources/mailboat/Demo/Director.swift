@@ -21,8 +21,8 @@ struct Director {
         /// When the card was seen, milliseconds since 1970.
         var startedMillis: Int64?
     }
-    /// How long an app waits for its update token, in milliseconds. Pushes to one phone are at least a second apart,
-    /// and the first update is published with the token.
+    /// How long the app of a member waits for its update token, in milliseconds. Its join brings a push, and pushes to
+    /// one phone are at least a second apart.
     private static let tokenTakesMillis: Int64 = 1_200
 
     init(script: Script, publisher: StoryPublisher, simulator: APNSSimulator) {
@@ -114,7 +114,7 @@ struct Director {
         try self.publish(Publication(join), wallMillis: wallMillis)
     }
 
-    /// Hands out update tokens to apps whose card of a start has appeared, or lets them listen to the channel.
+    /// Gives update tokens to apps whose card has appeared, or lets their phones listen to the channel.
     private mutating func registerStarted(wallMillis: Int64) throws {
         var waiting: [AwaitedStart] = []
         for var start in self.awaitingStart {

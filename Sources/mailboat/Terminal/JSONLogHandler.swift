@@ -4,7 +4,7 @@ import Logging
 import PushModel
 
 /// Writes log lines to standard error as JSON objects: `time`, `level`, `message`, `logger`, then the metadata. Texts
-/// are written without whole device tokens. Any thread.
+/// are written without whole device tokens. May be used on any thread.
 ///
 /// Metadata values remain texts, so that a field has one type in every line.
 struct JSONLogHandler: LogHandler {
@@ -23,7 +23,7 @@ struct JSONLogHandler: LogHandler {
     private let show: @Sendable (String) -> Void
 
     /// Creates a handler.
-    /// - Parameter show: writes a line, given without its end.
+    /// - Parameter show: writes a line. It gets the line without a line end.
     init(label: String, show: @escaping @Sendable (String) -> Void = { StandardError.print($0) }) {
         self.label = label
         self.show = show

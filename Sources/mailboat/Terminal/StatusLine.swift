@@ -2,8 +2,8 @@ import CommandSupport
 import Glibc
 import Synchronization
 
-/// Standard error with a progress line at its end, if a person watches. Elsewhere, such as in a log, what takes long
-/// gets a line that stays. Any thread may write.
+/// Standard error with a progress line at its end, if a person watches. Elsewhere, such as in a log, a step that takes
+/// long gets a line that stays. Any thread may write.
 final class StatusLine: Sendable {
     /// Least time between two drawings of the line.
     private static let redrawDistance = Duration.milliseconds(100)
@@ -13,7 +13,7 @@ final class StatusLine: Sendable {
     private struct State {
         var shown = ""
         var drawnAt: ContinuousClock.Instant?
-        /// Writes a line in a log about what takes long.
+        /// Writes the line about a step that takes long, if no terminal shows the progress.
         var delayedLine: Task<Void, Never>?
     }
 

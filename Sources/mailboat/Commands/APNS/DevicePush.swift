@@ -15,7 +15,7 @@ struct DevicePush {
     var payload: [UInt8]
 
     /// Builds the request.
-    /// - Parameter keptField: the header field of the answer to keep.
+    /// - Parameter keptField: name of the header field that is kept from the answer.
     func request(_ token: SignedToken, keptField: String) -> APNSProbe.Request {
         func text(_ name: StaticString, _ value: String) -> (name: String, value: [UInt8]) {
             ("\(name)", Array(value.utf8))

@@ -33,8 +33,8 @@ enum PayloadRemarks {
         return remarks + Self.timestampRemarks(aps["timestamp"], nowSeconds: nowSeconds)
     }
 
-    /// How far ahead a timestamp may be, in seconds. Beyond this, a phone would ignore many later updates. Dates
-    /// counted from 2001 or in milliseconds are far outside.
+    /// How far ahead a timestamp may be, in seconds. Beyond this, a phone would ignore many later updates. A timestamp
+    /// in milliseconds is far beyond.
     private static let aheadSecondsMax: Int64 = 300
     private static let behindSecondsMax: Int64 = 86_400
 

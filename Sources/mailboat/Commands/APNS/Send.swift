@@ -111,7 +111,7 @@ struct Send: AsyncParsableCommand {
         let probe = APNSProbe(
             host: route.host, port: route.port, proxy: route.proxy, trustRoots: route.trustRoots,
             limit: .seconds(self.timeout))
-        // In Apple's console, a push in development is found by this id.
+        // Apple's console finds a push in development by its `apns-unique-id`.
         let report = await probe.run(push.request(try SignedToken(route.key), keptField: "apns-unique-id"))
         return (report, push.apnsID ?? "", push.topic)
     }

@@ -25,7 +25,7 @@ extension ChannelsCommand {
         @Flag(help: "Also show what each channel keeps.")
         var details = false
 
-        /// Number of channels whose details are asked for at a time.
+        /// Maximum number of channels that APNs is asked about at a time.
         private static let askedMax = 16
 
         func run() async throws {

@@ -59,8 +59,8 @@ struct ChannelsSelection: ParsableArguments {
 
     var isJSON: Bool { self.format == .json }
 
-    /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The line of progress
-    /// says who is asked, until `body` says more.
+    /// Opens a desk for the selected app and environment, and closes it when `body` has ended. The progress line names
+    /// the server that is asked, until `body` shows another text.
     /// - Parameter seconds: how long a request waits for a connection.
     func withDesk<Result>(
         of configuration: WorkerConfiguration, waiting seconds: Int,
@@ -98,7 +98,7 @@ struct ChannelsSelection: ParsableArguments {
     }
 
     /// Limits of the requests.
-    /// - Parameter seconds: how long one waits for a connection.
+    /// - Parameter seconds: how long a request waits for a connection.
     static func limits(waiting seconds: Int) -> ChannelClientLimits {
         var limits = ChannelClientLimits()
         limits.connectionWaitMillis = Int64(seconds) * 1_000
@@ -106,7 +106,7 @@ struct ChannelsSelection: ParsableArguments {
         return limits
     }
 
-    /// Where APNs is asked about the channels of a home.
+    /// Host and port of the server that manages the channels of a home.
     private static func address(of home: ChannelHome, _ configuration: WorkerConfiguration) -> String {
         let route = configuration.plannedRoutes.first { route in
             route.uses.contains {

@@ -16,7 +16,7 @@ struct KeptChannelRecords {
     private let home: ChannelHome
     private(set) var channels: [Int64: KeptChannel] = [:]
     private var unreadableByNumber: [Int64: Unreadable] = [:]
-    /// Unreadable records in the order of their numbers.
+    /// Unreadable records, by the number of the channel.
     var unreadable: [Unreadable] { self.unreadableByNumber.sorted { $0.key < $1.key }.map(\.value) }
 
     init(of home: ChannelHome) { self.home = home }

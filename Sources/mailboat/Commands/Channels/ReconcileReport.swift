@@ -43,8 +43,8 @@ struct ReconcileReport {
 
     /// Compares Apple's list with `state`.
     /// - Parameters:
-    ///   - listed: Apple's list, fetched before `state` was read. Channels created in between then look young, and
-    ///     channels given away in between are noticed.
+    ///   - listed: Apple's list, fetched before `state` was read. A channel that was created between the two looks
+    ///     young. `state` shows a channel that was given to an audience between the two.
     ///   - settings: settings of the app's keeper.
     init(
         home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], settings: KeeperSettings, wallMillis: Int64
@@ -79,8 +79,8 @@ struct ReconcileReport {
                 verdict: .possiblyOurs, id: String(decoding: id, as: UTF8.self), number: record?.key,
                 channel: record?.value)
         }
-        // `state` has one intent at a time. A channel that the list had before the intent was certainly not created by
-        // it.
+        // `state` has at most one intent to create a channel. A channel that the list had before the intent was not
+        // created by the intent.
         let intent = records.first { $0.value.phase == .asked }?.value
         findings += plan.unknown.map { id in
             let isNew = intent.map { !$0.strangers.contains(KeptChannel.hash(ofID: id)) } ?? false
@@ -97,7 +97,7 @@ struct ReconcileReport {
         Finding(verdict: verdict, id: String(decoding: id, as: UTF8.self), number: number, channel: kept[number])
     }
 
-    /// Deletions that are recorded and not yet visible in the list. The worker that began them may be gone.
+    /// Recorded deletions of channels that are still in the list. The worker that began a deletion may be gone.
     private static func begunDeletions(
         _ records: [(key: Int64, value: KeptChannel)], listed: Set<String>, wallMillis: Int64, settleMillis: Int64
     ) -> [Finding] {

@@ -128,7 +128,7 @@ struct Check: ParsableCommand {
         }
 
         /// Whether the exit status is 0.
-        /// - Parameter isStrict: whether a warning counts as a refused event does.
+        /// - Parameter isStrict: whether a warning counts like a refused event.
         func isGood(isStrict: Bool) -> Bool { self.refusedCount == 0 && (!isStrict || self.warningCount == 0) }
 
         var text: String {
@@ -137,7 +137,7 @@ struct Check: ParsableCommand {
         }
     }
 
-    /// What judges the events: by the apps of the configuration and by what the app decodes, where these are given.
+    /// Creates the judge of the events. It knows the apps of `--config` and the schema of `--content-schema`, if given.
     func judge() throws -> EventCheck {
         let apps = try self.config.map { try ClusterOptions.configuration($0).apps.map(\.bundleID) }
         var check = EventCheck(
@@ -163,7 +163,7 @@ struct Check: ParsableCommand {
             var reason: String?
         }
 
-        /// What the request's lines warn of, each as a sentence that begins with `warning: `.
+        /// Warnings among the request's lines. Each begins with `warning: `.
         var warnings: [String] {
             switch self {
             case .taken(_, let lines): EventCheck.warnings(in: lines)

@@ -28,7 +28,7 @@ struct EventCheck {
 
     /// How the line of a warning begins.
     private static let warningStart = "(warning: "
-    /// Number of a token's digits that are shown.
+    /// Number of hexadecimal digits of a token that are shown.
     private static let tokenDigitsShown = 8
 
     init(app: String, nowSeconds: Int64) {

@@ -40,7 +40,8 @@ struct DeadLetter {
 
     var position: String { "\(self.partition):\(self.offset)" }
 
-    /// The dead letter from which the source record was republished, if it was: `<partition>:<offset>`.
+    /// The earlier dead letter from which the source record was republished, `<partition>:<offset>`; `nil`: there was
+    /// none.
     var republishedFrom: String? { self.record.text(of: .republished) }
 
     // MARK: Sending it back
@@ -48,7 +49,7 @@ struct DeadLetter {
     /// Whether the record can be published again, and would be accepted.
     enum Verdict: Equatable {
         /// The record can be sent.
-        /// - Parameter if: what must hold by then, and is not known here; `nil`: nothing.
+        /// - Parameter if: a condition that cannot be checked here, in words; `nil`: there is none.
         case sendable(if: String?)
         /// The record can be sent only with `--force`. The text says why.
         case doubtful(String)
@@ -56,9 +57,9 @@ struct DeadLetter {
         case impossible(String)
     }
 
-    /// Judges the record as it would be taken if it were published now.
+    /// Judges whether a worker would take the record if it were published now.
     /// - Parameters:
-    ///   - check: knows the clock.
+    ///   - check: judges the event, and has the clock.
     ///   - apps: bundle ids in the configuration; `nil`: there is no configuration.
     func verdict(check: inout EventCheck, apps: [String]?) -> Verdict {
         guard self.source != nil else {
@@ -126,7 +127,7 @@ struct DeadLetter {
         return (audience, !event.alertInValue.isEmpty)
     }
 
-    /// The record's member `event`, even if the rest of the record is refused; `nil`: it has none.
+    /// The record's field `event`, even if the rest of the record is refused; `nil`: it has none.
     var eventName: String? {
         guard let value = self.record.value, case .object(let members) = try? JSONTree.parse(value),
             case .string(let text) = members.first(where: { $0.name == "event" })?.value
@@ -147,7 +148,8 @@ struct DeadLetter {
         return value.starts(with: "{\"event\":\"start\"".utf8)
     }
 
-    /// The headers for republishing: the original ones without what the worker added, and a mark.
+    /// Headers for republishing: those of the original record, and a header that names this letter. Headers that the
+    /// worker added are left out.
     var republishedHeaders: [OwnedRecord.Header] {
         self.record.headers.filter { !$0.name.hasPrefix(RecordHeader.prefix) }
             + [.init(name: RecordHeader.republished.text, value: Array(self.position.utf8))]

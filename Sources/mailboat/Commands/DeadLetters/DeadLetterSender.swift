@@ -7,7 +7,7 @@ struct DeadLetterSender {
     private let kafka: KafkaOptions
     private let producer: KafkaProducer
     private var topics: [String: (topic: KafkaTopic, partitionCount: Int32)] = [:]
-    /// Letters on their way, by the opaque number of their delivery.
+    /// Letters sent so far. The opaque number of a letter's delivery is its index here.
     private var sent: [(letter: (partition: Int32, offset: Int64), topic: String, partition: Int32)] = []
     /// Receives the result of each letter.
     private let report: (RepublishLine) -> Void
@@ -26,7 +26,8 @@ struct DeadLetterSender {
     }
 
     /// Sends a letter.
-    /// - Returns: whether it is on its way.
+    /// - Returns: whether the letter counts as sent. A letter that the producer refuses at once does, and `finish`
+    ///   counts it as not taken.
     mutating func send(_ letter: DeadLetter, to name: String) throws -> Bool {
         let target = try self.target(name)
         while self.producer.outstandingCount >= Self.outstandingMax { self.drain(within: Self.queueWait) }
@@ -50,7 +51,7 @@ struct DeadLetterSender {
         return true
     }
 
-    /// Waits for the letters on their way.
+    /// Waits for Kafka's answers to the letters.
     /// - Returns: number of letters that Kafka did not take.
     mutating func finish() throws -> Int {
         let deadline = ContinuousClock.now + self.kafka.limit + .seconds(1)

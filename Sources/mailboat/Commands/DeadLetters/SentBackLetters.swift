@@ -2,7 +2,7 @@ import CommandSupport
 import KafkaLog
 import PushModel
 
-/// Finds the events as which dead letters were sent back. A letter itself is never changed: only the record that
+/// Finds the events that dead letters were sent back as. A letter itself is never changed. Only the record that
 /// `republish` wrote names the letter, in a header.
 struct SentBackLetters {
     /// An event that a letter was sent back as.
@@ -14,7 +14,7 @@ struct SentBackLetters {
         var text: String { "\(self.topic)[\(self.partition)]@\(self.offset)" }
     }
 
-    /// Partitions to which the letters were sent back, if they were: each with the time of its oldest letter.
+    /// Partitions to which the letters would be sent back, each with the time of its oldest letter.
     private var oldestMillis: [TopicPartition: Int64] = [:]
     /// Partition counts of source topics; `nil`: the topic cannot be asked.
     private var partitionCounts: [String: Int32?] = [:]
@@ -26,7 +26,7 @@ struct SentBackLetters {
     /// - Parameter position: position of the letter, `<partition>:<offset>`.
     subscript(_ position: String) -> Event? { self.events[position] }
 
-    /// Adds the partition to which a letter is sent back.
+    /// Adds the partition to which a letter would be sent back.
     /// - Parameter partitionCount: asked once for each topic.
     mutating func expect(_ letter: DeadLetter, partitionCount: (String) throws -> Int32) {
         guard let source = letter.source, let key = letter.record.key else { return }
@@ -43,7 +43,7 @@ struct SentBackLetters {
     }
 
     /// Reads the partitions backwards, each to the time of its oldest letter. Blocks.
-    /// - Parameter recordCountMax: about how many records of each partition are read at most.
+    /// - Parameter recordCountMax: approximate maximum number of records to read of each partition.
     mutating func find(_ kafka: KafkaOptions, recordCountMax: Int, progress: (String) -> Void) throws {
         guard !self.oldestMillis.isEmpty else { return }
         let tail = try TailReader(kafka)

@@ -2,8 +2,9 @@ import CommandSupport
 import Logging
 import PushWorker
 
-/// Writes only two kinds of lines of a worker's log: critical ones, and warnings that a client puts records on wrong
-/// partitions. The page shows everything else. On a real Kafka, wrongly placed records lose their order. Any thread.
+/// Writes two kinds of lines of a worker's log: critical ones, and warnings that a client puts records on wrong
+/// partitions. On a real Kafka, misplaced records lose their order. Other lines are dropped, because the page shows
+/// what becomes of events. May be used on any thread.
 struct DevLog: LogHandler {
     var logLevel = Logger.Level.warning
     var metadata: Logger.Metadata = [:]
@@ -11,7 +12,7 @@ struct DevLog: LogHandler {
     private let show: @Sendable (String) -> Void
 
     /// Creates a handler.
-    /// - Parameter show: writes a line, given without its end.
+    /// - Parameter show: writes a line. It gets the line without a line end.
     init(show: @escaping @Sendable (String) -> Void = { StandardError.print($0) }) { self.show = show }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

@@ -42,7 +42,8 @@ final class DevStage: Sendable {
     let configuration: WorkerConfiguration
     private let phoneBudgetPerHour: Int?
     private let forwarder: BootstrapForwarder
-    /// The usual port for Kafka clients, if something else listens there and no port was asked for.
+    /// The usual port for Kafka clients, if something else listens there; `nil`: it was free, or another port was asked
+    /// for.
     let kafkaPortTaken: Int?
     /// Directory of keys and certificates, which is removed with the stage.
     private let directory: String
@@ -96,7 +97,7 @@ final class DevStage: Sendable {
             return try await BootstrapForwarder.start(
                 host: "127.0.0.1", port: Self.kafkaPortByDefault, brokers: brokers)
         } catch {
-            // Something else has that port, probably the user's own Kafka.
+            // Something else listens on the default port, probably the user's own Kafka.
             return try await BootstrapForwarder.start(host: "127.0.0.1", port: 0, brokers: brokers)
         }
     }

@@ -133,7 +133,7 @@ struct Doctor: AsyncParsableCommand {
                 environment: ProcessInfo.processInfo.environment)
         } catch {
             for (index, fault) in error.faults.enumerated() {
-                // What helps with all of them follows the last.
+                // The last fault has the advice that helps with all of them.
                 let isLast = index == error.faults.count - 1
                 try report(named(fault, isLast ? "'mailboat run --print-settings' lists all settings" : nil))
             }

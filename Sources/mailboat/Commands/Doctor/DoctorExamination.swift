@@ -66,7 +66,7 @@ struct DoctorExamination {
     /// Apple takes pushes on both ports.
     private static let pushPorts = [443, 2_197]
 
-    /// The environment variable that names a proxy which no connection uses; `nil`: there is none.
+    /// The environment variable that names a proxy although the settings want none; `nil`: there is no such variable.
     private var unusedProxy: String? {
         self.configuration.proxy.way == ProxySettings.direct ? self.configuration.proxy.environment.name : nil
     }

@@ -322,7 +322,7 @@ enum DoctorJudge {
         }
     }
 
-    /// Whether `state` holds what the group's commits say was written.
+    /// Judges whether `state` has lost records that were written, as the group's commits show.
     /// - Parameters:
     ///   - group: the workers' group.
     ///   - hasCommits: whether Kafka has any offset of the group.
@@ -346,7 +346,7 @@ enum DoctorJudge {
         )
     }
 
-    /// Whether a member of the group does not belong there.
+    /// Judges whether all members of the group belong there.
     static func group(_ group: String, _ company: GroupCompany) -> DoctorFinding {
         guard let complaint = company.complaint else {
             let count = company.memberCount

@@ -3,7 +3,7 @@ import PushInspection
 /// Names values of a `content-state` that look like dates and that a phone's plain `JSONDecoder` misreads, as the page
 /// of `mailboat dev` finds them.
 enum DoubtfulDates {
-    /// Greatest number of values that are named.
+    /// Maximum number of values that are named.
     static let shownMax = 3
 
     /// Paths, values and what to send, such as `eta = 1764093600 (seconds since 1970; send 785786400)`. Empty if the

@@ -19,7 +19,7 @@ struct ExplainFacts: Equatable, Encodable {
         var writtenMillis: Int64
     }
 
-    /// A record of an input topic, or one that was forwarded.
+    /// A record of an input topic, or a forwarded record of the routed topic.
     struct Event: Equatable, Encodable {
         var place: Place
         /// The record's first position, which outcomes name. It equals `place` unless the record was forwarded.
@@ -84,7 +84,7 @@ struct ExplainFacts: Equatable, Encodable {
         var source: Position?
         var reason: String
         var field: String?
-        /// The record's member `event`, such as `register`, even if the rest of the record is refused.
+        /// The record's field `event`, such as `register`, even if the rest of the record is refused.
         var event: String?
         /// The publisher's id of the event.
         var eventID: String?
@@ -170,7 +170,7 @@ struct ExplainFacts: Equatable, Encodable {
         /// The partition; -1: the topic could not be asked.
         var partition: Int32
         var recordCount = 0
-        /// The first offset that was read, and the one after the last.
+        /// The first offset that was read. `endOffset` is the offset after the last.
         var fromOffset: Int64 = 0
         var endOffset: Int64 = 0
         /// Whether no record is before `fromOffset`.
@@ -195,8 +195,8 @@ struct ExplainFacts: Equatable, Encodable {
     var letters: [Letter] = []
     var progress: [Progress] = []
     var searches: [Search] = []
-    /// The options that direct another command to the same cluster; empty: none are known. A program that reads the
-    /// facts has them already.
+    /// The options that direct another command to the same cluster; empty: none are known. The JSON leaves the options
+    /// out: a program that reads it has them already.
     var reach = ""
     /// The file of `--config`; `nil`: none was given.
     var settingsFile: String?

@@ -161,7 +161,7 @@ struct ExplainReading {
     /// Reads the key's partition of a topic backwards, and records in `facts` how far the reading got.
     /// - Parameters:
     ///   - enough: reading stops when this number of records count, as `pick` says.
-    ///   - isNeeded: whether a verdict needs this topic. A failure is then thrown, and otherwise recorded.
+    ///   - isNeeded: whether a verdict needs this topic. If so, a failure is thrown. Otherwise it is recorded.
     ///   - pick: reads a record, and says whether it counts.
     private func read<Found>(
         _ topic: String, _ known: Topics, _ tail: TailReader, enough: Int, isNeeded: Bool = false,

@@ -80,7 +80,7 @@ struct ExplainRecords {
             }
             state.slot = slot
         case .tombstone:
-            // Records kept beside an audience are deleted before the audience is.
+            // Records beside an audience's slot get tombstones of their own, which say nothing about the slot.
             guard StateRecordReader.isOfSlot(key: stateKey) else { return nil }
         case .unknownVersion(let version): state.unreadable = "of version \(version), which this release does not know"
         case .malformed(let text): state.unreadable = "damaged: \(text)"

@@ -83,11 +83,10 @@ extension ExplainVerdict {
     private static let severalAppsHint =
         "With more than one app in the settings, each event must name its app: those without are refused."
 
-    /// What holds of the newest valid event, as if the dead letters had never been published; `nil`: nothing is known
-    /// of such an event.
+    /// What is known of the newest valid event, judged without the dead letters; `nil`: nothing.
     private static func beforeDeadLetters(_ facts: ExplainFacts) -> Earlier? {
         if let newest = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) {
-            // APNs refused the event for one member. The event itself is no dead letter.
+            // APNs refused the event for one member. The event itself is not a dead letter.
             guard facts.isDeadLetter(newest) else { return nil }
         }
         var rest = facts

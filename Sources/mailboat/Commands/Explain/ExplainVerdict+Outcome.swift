@@ -155,7 +155,7 @@ extension ExplainVerdict {
                 + Self.phoneHints(facts, event: event, outcome: outcome))
     }
 
-    /// What can be wrong after a 200, the likeliest first.
+    /// What can be wrong although APNs answered 200, the likeliest first.
     private static func phoneHints(
         _ facts: ExplainFacts, event: ExplainFacts.Event?, outcome: ExplainFacts.Outcome?
     ) -> [String] {

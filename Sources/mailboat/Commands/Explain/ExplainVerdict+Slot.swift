@@ -5,7 +5,7 @@ extension ExplainVerdict {
     /// Verdict for an event that waits, or was on its way when the record was written.
     static func waiting(_ facts: ExplainFacts) -> ExplainVerdict? {
         guard let state = facts.state, let slot = state.slot, let update = slot.updates.last else { return nil }
-        // The record is older than an outcome of the same event, so it is out of date.
+        // An outcome of the same event shows that the record is out of date.
         let isOver = facts.outcomes.contains {
             $0.source?.topic == update.newest.topic && $0.source?.offset == update.newest.offset
         }
@@ -161,7 +161,7 @@ extension ExplainVerdict {
             ])
     }
 
-    /// Verdict from the state of the activity: nothing waits and no outcome decides.
+    /// Verdict for a key with no waiting event and no outcome that decides: its record in `state` decides.
     static func status(_ facts: ExplainFacts) -> ExplainVerdict {
         guard let state = facts.state else {
             return facts.newestForPhone.map { Self.noTrace($0, facts) } ?? Self.nothingRegistered

@@ -14,7 +14,7 @@ struct ExplainVerdict: Equatable, Encodable {
         case audiencePaused = "audience-paused"
         /// The key is the token of a member of an audience.
         case member
-        /// A record of `state` that this release cannot read.
+        /// This release cannot read the key's record in `state`.
         case stateUnreadable = "state-unreadable"
         /// The group's committed offset is outside the log.
         case offsetOutsideLog = "offset-outside-log"
@@ -41,7 +41,7 @@ struct ExplainVerdict: Equatable, Encodable {
         case unanswered
         /// The event waits until budget returns.
         case budgetUsedUp = "budget-used-up"
-        /// The event keeps its distance from the previous push.
+        /// The event waits until the minimum distance to the previous push has passed.
         case paced
         /// The event waits for something that no topic shows.
         case waits
@@ -71,7 +71,7 @@ struct ExplainVerdict: Equatable, Encodable {
     var sentence: String
     /// What to check or do, the likeliest first.
     var next: [String]
-    /// What holds of the newest valid event, if the newest event is a dead letter; `nil`: nothing is known of one.
+    /// What is known of the newest valid event, if the newest event is a dead letter; `nil`: nothing.
     var earlier: Earlier?
 
     /// A verdict about an event before the newest.

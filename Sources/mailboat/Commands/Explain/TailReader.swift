@@ -8,25 +8,25 @@ struct TailReader {
     struct Reach: Equatable {
         /// Number of records read, including those that were not wanted.
         var recordCount = 0
-        /// The first offset that was read, and the one after the last.
+        /// The first offset that was read. `endOffset` is the offset after the last.
         var fromOffset: Int64
         var endOffset: Int64
         /// Whether no record is before `fromOffset`.
         var isWhole: Bool
     }
 
-    /// Offsets in the first window. Each later one is up to four times as large.
+    /// Number of offsets in the first window.
     static let firstWindowOffsets: Int64 = 2_000
-    /// How much larger each window is than the previous one.
+    /// The size limit of a window grows by this factor from window to window.
     static let windowGrowth: Int64 = 4
 
     private let reader: KafkaLogReader
     private let limit: Duration
 
     /// Creates a reader.
-    /// - Parameter kafka: its timeout holds for each partition.
+    /// - Parameter kafka: its timeout limits the reading of each partition.
     init(_ kafka: KafkaOptions) throws {
-        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
+        // Reading stops at the end of a log. A fetch there finds nothing, so Kafka must answer it at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         self.limit = kafka.limit
         do throws(KafkaError) {
@@ -34,7 +34,7 @@ struct TailReader {
         } catch { throw CommandFailure("\(error)") }
     }
 
-    /// Keeps what `pick` reads from records, the newest first.
+    /// Reads backwards, and returns what `pick` made of the records, the newest first.
     /// - Parameters:
     ///   - recordCountMax: approximate maximum number of records to read.
     ///   - isEnough: asked before each window; if true, no further window is read.
@@ -99,7 +99,7 @@ struct TailWindows {
         let start = max(self.lowOffset, self.startOffset - min(count, self.startOffset))
         defer {
             self.startOffset = start
-            // Never larger than a log can be.
+            // Keep the multiplication from overflowing.
             self.size = min(self.size, Int64.max / (4 * TailReader.windowGrowth)) * TailReader.windowGrowth
         }
         return start..<self.startOffset

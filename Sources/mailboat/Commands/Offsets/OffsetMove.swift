@@ -6,8 +6,8 @@ import PushWorker
 struct OffsetMove {
     let position: PartitionPositions
     private let verdict: OffsetReset.Verdict
-    /// Whether the log differs from the one that the group has read: it has another record there, or ends before the
-    /// group's offset.
+    /// Whether the group has read another log than this one: a record differs, or this log ends before the group's
+    /// offset.
     private let isOtherLog: Bool
 
     init(_ position: PartitionPositions, _ verdict: OffsetReset.Verdict, isOtherLog: Bool = false) {
@@ -63,7 +63,7 @@ struct OffsetMove {
     /// One object on one line.
     /// - Parameters:
     ///   - isCommitted: whether Kafka was asked to move the offsets.
-    ///   - refusal: why Kafka did not move this one.
+    ///   - refusal: why Kafka did not move this offset.
     func json(isCommitted: Bool, refusal: String?) -> String {
         let (action, to, because): (String, Int64?, String) =
             switch self.verdict {

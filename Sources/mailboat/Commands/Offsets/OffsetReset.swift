@@ -11,13 +11,13 @@ struct OffsetReset {
         case move(to: Int64)
         /// The offset stays where it is. The text says why.
         case keep(String)
-        /// The offset cannot be moved there. The text says why.
+        /// The offset cannot be moved to the target. The text says why.
         case impossible(String)
     }
 
     var target: Target
     /// Whether to move also offsets inside the log, and offsets of partitions that the group never committed. Otherwise
-    /// only offsets outside the log are moved.
+    /// only offsets outside the log, or of a log that was created again, are moved.
     var includesThoseInside: Bool
 
     /// Decides about one partition.

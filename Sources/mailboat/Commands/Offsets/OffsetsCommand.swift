@@ -117,8 +117,7 @@ struct OffsetsCommand: ParsableCommand {
             let all = configuration.topics.events + [configuration.topics.routed]
             let positions = try session.positions(of: topics, partitions: self.partitions)
             let reset = OffsetReset(target: try self.target(), includesThoseInside: self.all)
-            // Commits in one topic can show that another topic is not the one that the group has read, so compare all
-            // topics.
+            // Compare all topics: the commits in one topic can show that another topic was created again.
             let isKnown = topics.allSatisfy(all.contains)
             let others = try session.otherLogs(
                 among: topics == all || !isKnown

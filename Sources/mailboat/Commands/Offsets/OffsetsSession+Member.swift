@@ -3,8 +3,8 @@ import KafkaLog
 import Synchronization
 
 /// Moves offsets where only members of a group may commit, as with the embedded Kafka. The embedded Kafka keeps a group
-/// for ever after it has had a member, and does not list members. This session therefore joins for a moment. If it is
-/// alone, it is assigned every partition.
+/// for ever once a member has joined, and does not list members. This session therefore joins for a moment. If it is
+/// the only member, it is assigned every partition.
 extension OffsetsSession {
     /// What the group reports to a member that has just joined.
     private final class Membership: Sendable {

@@ -2,7 +2,7 @@ import CommandSupport
 import KafkaLog
 import PushWorker
 
-/// Questions of `mailboat offsets` to a cluster. They block, so use it on a thread of its own.
+/// Asks a cluster about a group's offsets, and moves them. Blocks: use a thread of its own.
 struct OffsetsSession {
     let group: String
     let settings: KafkaSettings
@@ -71,7 +71,7 @@ struct OffsetsSession {
         } catch { throw CommandFailure("the records that the group \(self.group) has read cannot be read: \(error)") }
     }
 
-    /// Members of the group. Empty also if the cluster cannot list them; then the commit is refused.
+    /// Members of the group. Empty also if the cluster cannot list members. `commit` then shows whether there are any.
     func members() throws -> [GroupMember] {
         try self.kafka.cluster.ask("for the members of the group \(self.group)", within: self.limit) {
             () throws(KafkaError) -> [GroupMember] in
@@ -81,7 +81,7 @@ struct OffsetsSession {
         }
     }
 
-    /// Commits offsets. Kafka refuses while the group has members, so none can join in between.
+    /// Commits offsets. Kafka refuses while the group has members, even those that joined after `members` was asked.
     /// - Parameter driverTopic: the topic to which the group subscribes.
     func commit(_ moves: [TopicPartitionOffset], driverTopic: String) -> CommitResult {
         let result = self.outsider.commitSync(moves, within: self.limit)
@@ -89,8 +89,8 @@ struct OffsetsSession {
             return result
         }
         do throws(KafkaError) {
-            // If the broker can list the members, the list is complete and the refusal stands. Only for a broker that
-            // cannot list them is the attempt below made.
+            // A broker that can list the members has shown all of them, so its refusal stands. Make the attempt below
+            // only at a broker that cannot list them.
             _ = try self.admin.members(of: self.group, within: self.limit)
             return result
         } catch {

@@ -19,7 +19,7 @@ final class DeliveryTally: Sendable {
     private let counts = Mutex(Counts())
     /// Writes a message for the user. Called on the reader's and on the drainer's thread.
     private let report: @Sendable (String) -> Void
-    /// Called for each acknowledgement if every record is to be named.
+    /// Called for each acknowledgement; `nil`: acknowledgements are only counted.
     private let acknowledged: (@Sendable (String) -> Void)?
 
     init(report: @escaping @Sendable (String) -> Void, acknowledged: (@Sendable (String) -> Void)?) {

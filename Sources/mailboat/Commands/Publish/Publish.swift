@@ -84,7 +84,8 @@ struct Publish: AsyncParsableCommand {
         var failure: (any Error)?
         do {
             try input.forEach { item in
-                // The results can no longer be reported, but records on their way are still sent.
+                // If standard output has failed, results cannot be reported, so stop reading. Records on their way are
+                // still sent.
                 try StandardOutput.check()
                 self.publish(item, to: publisher, judge: &judge)
                 let counts = tally.current

@@ -53,7 +53,7 @@ final class RecordPublisher: Sendable {
         }
     }
 
-    /// Waits at most `limit` for outstanding answers, then gives up the rest. Afterwards every record has its answer.
+    /// Waits at most `limit` for outstanding answers. Records without an answer are given up, and count as failed.
     func finish(within limit: Duration) async {
         self.wakeUps.finish()
         await self.drainer.value

@@ -20,7 +20,7 @@ struct SteadyPublisher {
 
     /// Publishes a record and returns its position. A record without a partition goes to the partition that murmur2
     /// gives for its key.
-    /// - Throws: a `CommandFailure`.
+    /// - Throws: a `CommandFailure` if Kafka did not acknowledge the record.
     func publish(_ record: RecordText) throws -> TopicPartitionOffset {
         var headers = KafkaHeaders()
         for header in record.headers { headers.append(name: Array(header.name.utf8).span, value: header.value.span) }

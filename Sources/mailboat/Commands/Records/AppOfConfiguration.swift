@@ -1,7 +1,7 @@
 import CommandSupport
 import PushModel
 
-/// Whether workers with a configuration take an event of its app.
+/// Tells whether a configuration has the app of an event. Workers refuse events of other apps.
 enum AppOfConfiguration {
     /// Why workers refuse the event; `nil`: they take it, or no configuration is known.
     /// - Parameter apps: bundle ids in the configuration; `nil`: there is no configuration.

@@ -12,7 +12,8 @@ struct JSONValueSplitter {
         case fault(line: Int, reason: String)
     }
 
-    /// The longest value, in bytes. An event has at most 16 KiB; longer ones can be published, to see them refused.
+    /// Maximum length of a value in bytes. An event may have 16 KiB. Longer values can be published, to see them
+    /// refused.
     static let valueByteCountMax = 262_144
 
     private let valueByteCountMax: Int

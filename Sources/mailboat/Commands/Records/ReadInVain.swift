@@ -5,7 +5,7 @@ import Redaction
 
 /// Counts records that were read while a filter let none through, and says which name was probably meant.
 struct ReadInVain {
-    /// Number of names that are compared. Further ones are not.
+    /// Maximum number of names for each option that are kept for comparison.
     private static let namesMax = 10_000
     /// Number of names that are listed if none resembles the wanted name.
     private static let shownNamesMax = 5
@@ -31,7 +31,7 @@ struct ReadInVain {
         if line.eventIDs == nil, line.outcome == "\(Outcome.deadLettered.name)" { self.refusedWithoutIDCount += 1 }
     }
 
-    /// Remembers what became of an event.
+    /// Adds the name of a record's outcome.
     mutating func add(outcome: String) {
         if self.outcomes.count < Self.namesMax { self.outcomes.insert(outcome) }
     }

@@ -5,7 +5,7 @@ import Redaction
 
 /// The file or standard input from which a command reads records.
 final class RecordInput {
-    /// Bytes asked for at a time.
+    /// Maximum number of bytes that one read returns.
     private static let pieceByteCount = 65_536
 
     /// Name of the input in messages.
@@ -54,8 +54,8 @@ final class RecordInput {
         for item in items { try body(item) }
     }
 
-    /// Refuses a settings file, so that not each of its lines is reported. Such a file is known by the end of its name,
-    /// and by a first value that is not JSON.
+    /// Refuses a settings file as a whole, instead of reporting each of its lines. Such a file is known by the end of
+    /// its name, and by a first value that is not JSON.
     private func refuseSettings(_ item: JSONValueSplitter.Item?) throws {
         guard case .fault? = item, [".yaml", ".yml"].contains(where: { self.path.hasSuffix($0) }) else { return }
         throw CommandFailure(

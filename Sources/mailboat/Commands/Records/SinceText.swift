@@ -5,8 +5,8 @@ import Redaction
 enum SinceText {
     private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3_600, "d": 86_400]
 
-    /// Smallest number that is taken for a moment, in 2001. No record of Kafka is older, and a smaller number has lost
-    /// its unit.
+    /// Smallest positive number that is read as seconds since 1970: a moment in 2001. No Kafka record is older. A
+    /// smaller number probably lacks its unit.
     private static let momentMin: Int64 = 1_000_000_000
     private static let yearSeconds: Int64 = 31_557_600
 

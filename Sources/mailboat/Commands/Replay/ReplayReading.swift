@@ -3,8 +3,8 @@ import KafkaLog
 import PushModel
 import PushWorker
 
-/// Finds the newest events of a key, both in the key's partition and where workers have forwarded events of other
-/// partitions. Blocks: use a thread of its own.
+/// Finds the newest events of a key, in the key's partition of an input topic and in the routed topic. Workers forward
+/// misplaced events to the routed topic. Blocks: use a thread of its own.
 struct ReplayReading {
     /// An event and its first position.
     struct Found {
@@ -53,7 +53,8 @@ struct ReplayReading {
         var streams = [events.found]
         var registrations = events.registrationMillis
         let routed = try self.kafka.cluster.configuration().topics.routed
-        // The events exist whether or not a worker has ever run.
+        // The routed topic may be missing if no worker has run. The events of the input topic are replayed all the
+        // same.
         do {
             let forwarded = try self.newest(tail, routed) { record in
                 Found(forwarded: record).flatMap { $0.source.topic == self.topic ? $0 : nil }
@@ -91,7 +92,7 @@ struct ReplayReading {
         var foundCount = 0
         var registrationMillis: [Int64] = []
         do throws(KafkaError) {
-            // Records are found newest first, and the last window may bring more than wanted.
+            // The last window may bring more records than wanted.
             let (found, reach) = try tail.pick(
                 partition, recordCountMax: Replay.recordCountMax, isEnough: { foundCount >= self.wantedCount }
             ) { record -> Found? in

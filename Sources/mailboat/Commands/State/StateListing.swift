@@ -25,9 +25,9 @@ struct StateListing {
     private var memberCount = 0
     /// Number of members whose join names a channel.
     private var listenerCount = 0
-    /// The forms in which members of the partition being read name the audience that is searched for, one for each app.
+    /// References by which members of the partition being read name the searched audience, one for each app.
     private var audienceReferences: Set<String> = []
-    /// Number of members of the audience that is searched for, and of partitions that have some.
+    /// Number of members found of the searched audience.
     private var foundMemberCount = 0
     private var foundListenerCount = 0
     private var foundPartitions: Set<Int32> = []

@@ -15,14 +15,14 @@ struct StateLook {
 
     var isLost: Bool { GroupWord.isStateLost(self.log, self.extent, word: self.word) }
 
-    /// Reads enough of each partition to show whether it is lost. Blocks.
+    /// Reads enough of each partition to show whether its records are lost. Blocks.
     /// - Parameter positions: the group's positions in all input topics, in their order, and in the routed topic at the
     ///   end.
     /// - Returns: the partitions that count, in order; their number; and Kafka's id of the cluster, empty: not known.
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
     ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {
-        // Only the end of a log is wanted, so a fetch that finds nothing must be answered at once.
+        // Reading stops at the end of a log. A fetch there finds nothing, so Kafka must answer it at once.
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(try kafka.settings(for: .consumer))
         let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {

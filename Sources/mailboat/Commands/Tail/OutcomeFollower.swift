@@ -10,14 +10,14 @@ struct OutcomeFollower {
     /// Further partitions, which are read once a record of `partitions` calls for them.
     private let otherPartitions: [Int32]
 
-    /// How much earlier than the record that called for other partitions their records may say they were written.
-    /// Workers have clocks of their own.
+    /// Largest difference expected between the clocks of two workers, in milliseconds. The other partitions are read
+    /// from this long before the record that called for them.
     private static let clockDifferenceMaxMillis: Int64 = 60_000
     /// Pause between two looks at partitions that had nothing new.
     static let idlePause = Duration.milliseconds(50)
     /// How long a partition that cannot be read delays the others.
     private static let patience = Duration.seconds(2)
-    /// How long the ends of the other partitions are waited for.
+    /// Time limit for asking where the logs of the other partitions end.
     private static let otherLogsLimit = Duration.seconds(10)
     /// Maximum number of records that are taken from a partition before the next partition is read.
     private static let recordCountMax = 1_000
@@ -109,7 +109,8 @@ struct OutcomeFollower {
         try KafkaLogReader(try self.kafka.settings(for: .consumer), log: { _ in })
     }
 
-    /// The first offset of the window that contains the moment. It is a little too early; the filter drops the surplus.
+    /// The first offset of the window that contains the moment. It may be a little too early, and the filter drops what
+    /// is too old.
     /// - Parameter look: called with each record from that offset on.
     private func start(
         _ partition: TopicPartition, since sinceMillis: Int64, isOver: () -> Bool,

@@ -136,7 +136,7 @@ struct Tail: AsyncParsableCommand {
         let publication =
             self.kafka.cluster.settingsFile == nil ? nil : configuration.engine.outcomePublication
         let count = try self.kafka.partitionCount(of: topic)
-        // Records of one key are in one partition. Those about an audience have further keys.
+        // Records of one key are in one partition. Records about an audience have other keys, too.
         let partitions =
             self.key.map { [Murmur2.partition(key: Array($0.utf8).span, count: count)] } ?? Array(0..<count)
         let others = (0..<count).filter { !partitions.contains($0) }
@@ -146,7 +146,7 @@ struct Tail: AsyncParsableCommand {
         var isShown = false
         let filter = TailFilter(
             app: self.app, key: self.key, eventID: self.eventID, outcomes: Set(self.outcomes), sinceMillis: sinceMillis)
-        // A silent command looks stuck, so a person is shown that all is well. A program that reads along is not.
+        // A silent command looks stuck, so tell a person at a terminal what it waits for. A program needs no such line.
         let isWatched = isatty(STDERR_FILENO) == 1
         var isAudience = false
         let ownSource =

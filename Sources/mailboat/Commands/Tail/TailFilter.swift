@@ -20,7 +20,7 @@ struct TailFilter {
             .compactMap { option, name in name.map { (option: option, name: $0) } }
     }
 
-    /// Starts of the keys of records about an audience: of its members together, and of its channel.
+    /// Key prefixes of records about an audience: about its members together, and about its channel.
     private static let audiencePrefixes = ["pass/", "audience/", "start-pass/", "channel/"]
 
     /// Whether the record is an outcome of an event for the audience that the key names.
@@ -118,7 +118,7 @@ enum TailText {
         if let apns = line.apnsMillis { words.append("APNs took \(apns) ms") }
         if let into = line.into { words.append("into \(ExplainText.position(into.position))") }
         if let kept = line.kept, !kept.isEmpty { words.append("kept \(kept.joined(separator: " and "))") }
-        // A member is known by its token's hash alone, and so is a token that has to be forgotten.
+        // A member is known only by the hash of its token. A `rejected` outcome has the hash of a token to forget.
         if line.outcome == "rejected" || line.audience != nil, let hash = line.tokenHash {
             words.append("token #\(hash)")
         }
@@ -137,7 +137,7 @@ enum TailText {
         return "\(time)  \(outcome)\(TerminalText.withoutTokens(rest))"
     }
 
-    /// What became of members, in numbers that add up. Zeros are left out.
+    /// What became of members, in numbers that add up. Zeros are left out, except those of `members` and `accepted`.
     private static func counts(_ counts: MemberCounts?) -> [String] {
         (counts?.all ?? []).filter { $0.count > 0 || ["members", "accepted"].contains($0.name) }
             .map { "\($0.count) \($0.count == 1 && $0.name == "members" ? "member" : $0.name)" }

@@ -50,8 +50,8 @@ struct TailFold {
         ]
     }
 
-    /// The kind of an outcome that comes by the hundred; `nil`: it is shown by itself. The record that sums up a
-    /// version changes with its numbers.
+    /// The kind of an outcome that comes by the hundred; `nil`: the outcome is always shown. An `audience` record sums
+    /// up a version with new numbers each time, so it is always shown.
     private static func kind(_ line: OutcomeLine) -> Kind? {
         guard let audience = line.audience, line.outcome != "audience" else { return nil }
         return Kind(

@@ -1,7 +1,7 @@
 import KafkaLog
 import PushWorker
 
-/// The topics of a configuration and their purposes.
+/// The Kafka topics that workers need.
 enum MailboatTopics {
     /// Topics of a worker with default settings.
     static var defaults: [TopicPlan.Topic] { WorkerConfiguration().topics.planned }

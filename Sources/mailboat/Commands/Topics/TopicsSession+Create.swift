@@ -65,7 +65,7 @@ extension TopicsSession {
         do throws(KafkaError) {
             return try self.admin.refusedSettings(of: refused, first: TopicPlan.requiredSettings, within: self.limit)
         } catch {
-            // Then only the broker's own message can be shown.
+            // Without this answer, only the broker's own message can be shown.
             self.remark("\(self.brokers) cannot be asked which settings it refuses: \(error)")
             return [:]
         }

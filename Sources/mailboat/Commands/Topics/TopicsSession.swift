@@ -30,7 +30,7 @@ struct TopicsSession: Sendable {
         _ cluster: ClusterOptions, partitionCount: Int = 64, replication: Int, minInsync: Int?, limit: Duration,
         showsAll: Bool = false, isJSON: Bool = false, isRequiredOnly: Bool = false, leftOut: Set<String> = []
     ) throws {
-        // Consumer properties, because an administrator is a client that neither reads nor writes.
+        // An administrator has no properties of its own, so use those of a consumer.
         let settings = try cluster.settings(for: .consumer)
         let topics = try cluster.configuration().topics.planned
         var plan = TopicPlan(

@@ -104,7 +104,7 @@ enum TopicsTable {
         var verdict: String
     }
 
-    /// The findings of `lines`, each as an object.
+    /// Findings, each as an object. They are the same findings as in `lines`.
     static func json(_ findings: [TopicFinding], showsAll: Bool) -> [String] {
         Self.shown(findings, showsAll: showsAll).map {
             JSONLine.text(
@@ -126,7 +126,7 @@ enum TopicsTable {
         var settings: [String: String]?
     }
 
-    /// The answer of `line`, as an object.
+    /// The result for a missing topic, as an object.
     static func json(_ answer: TopicAnswer, _ topic: NewTopic?, refused: [String] = []) -> String {
         JSONLine.text(
             Answer(
@@ -135,7 +135,7 @@ enum TopicsTable {
                 refused: refused.isEmpty ? nil : refused))
     }
 
-    /// The answer of `rehearsed`, as an object.
+    /// What would happen to the topic, as an object.
     static func rehearsedJSON(_ topic: NewTopic, _ answer: TopicAnswer?, refused: [String] = []) -> String {
         JSONLine.text(
             Answer(

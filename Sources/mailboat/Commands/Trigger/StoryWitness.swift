@@ -2,7 +2,7 @@ import KafkaLog
 import PushInspection
 import PushWorker
 
-/// Shows the results of a story on this machine: the page of `mailboat dev`, or a simulated APNs of its own.
+/// Where the results of a story can be seen on this machine: on the page of `mailboat dev`, or at an `apns-simulator`.
 enum StoryWitness: Equatable {
     /// The page of `mailboat dev`. If the page makes phones, it `registers` the update token of each card that a push
     /// has put up, as an app's server does.
@@ -11,7 +11,7 @@ enum StoryWitness: Equatable {
     case simulator(origin: String)
     case nobody
 
-    /// How often to ask a simulated phone for a new card's token, with `tokenPause` in between.
+    /// How many times a simulated phone is asked for a new card's token, `tokenPause` apart.
     static let questionCount = 50
     private static let tokenPause = Duration.milliseconds(200)
 

@@ -144,7 +144,7 @@ extension TriggerScenario.Cast {
         #""to":{"start-token":"\#(self.tokens.first ?? "")""# + self.environment + "},"
     }
 
-    /// A member's key is its token.
+    /// Registers a member of the audience. The record's key is the member's token.
     fileprivate func join(_ token: String) -> TriggerScenario.Step {
         let value =
             #"{"event":"register","audience":\#(JSONLine.text(self.key))"# + self.environment + self.common + "}"

@@ -18,7 +18,8 @@ struct Cue: Sendable {
         /// Once the card of `startToken` is on the phone, the activity gets its update token and the backend publishes
         /// it.
         case registerOnceStarted(startToken: String, updateToken: String, Publication)
-        /// The phone's start names a channel, so once its card is up it listens there. No update token is reported.
+        /// The phone's start names a channel, and the phone listens there once its card is up. No update token is
+        /// reported.
         case listenOnceStarted(startToken: String)
         /// The app on a phone has put up the card and listens to the audience's channel. Its backend publishes the
         /// join.

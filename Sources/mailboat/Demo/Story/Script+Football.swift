@@ -33,15 +33,15 @@ extension Script {
         self.addMoment("Football: goal, 1:0", at: 5_500, self.goal(1, 0, minute: 23, by: "Power Panda"))
         self.addMoment("Football: 45th minute, nobody is woken", at: 7_000, self.score(1, 0, minute: 45))
         let lateCount = max(1, fanCount / 20)
-        // The 45th minute has gone out by then. A phone that begins to listen between an event and its broadcast gets
-        // the broadcast and a push.
+        // Late fans join after the event of the 45th minute has been sent. A phone that begins to listen between an
+        // event and its broadcast gets the broadcast and a push.
         self.add(at: 8_700, .say("Football: \(lateCount) fans join late and are shown the score quietly"))
         for number in 0..<lateCount { self.addFan(at: 8_700, listens: !number.isMultiple(of: 2)) }
         self.addMoment(
             "Football: goal, 1:1; APNs closes its connections in the middle (GOAWAY)", at: 9_500,
             self.goal(1, 1, minute: 67, by: "Egghead"))
         self.add(60, after: 9_500, .goAway)
-        // The referee looks again. A phone that has not heard of the goal by then never does.
+        // The goal is cancelled a moment later. A phone that has not been told of the goal by then never is.
         self.add(at: 12_400, .answersTake(millis: Self.slowAnswerMillis))
         self.addMoment("Football: goal, 2:1 …", at: 12_500, self.goal(2, 1, minute: 88, by: "Power Panda"))
         var offside = self.score(1, 1, minute: 88)
@@ -74,7 +74,7 @@ extension Script {
     }
 
     /// Adds a phone whose app has started the activity. It joins with its update token.
-    /// - Parameter listens: whether it listens to the match's channel, and reports it.
+    /// - Parameter listens: whether the phone listens to the match's channel, which its join then names.
     private mutating func addFan(at writtenMillis: Int, listens: Bool) {
         let join = StoryMembership.join(Self.match, app: Self.football, token: self.token(), frequentUpdates: true)
         self.add(at: writtenMillis, listens ? .listenAndJoin(join) : .publish(Publication(join)))

@@ -12,8 +12,8 @@ extension Script {
         self.addMalformed()
     }
 
-    /// Adds activities whose token ActivityKit rotates. The update in between is answered 410 and waits for the new
-    /// token.
+    /// Adds activities whose token ActivityKit rotates. An update after the rotation is answered 410 and waits for the
+    /// registration of the new token.
     private mutating func addRotatedTokens(count: Int) {
         for number in 0..<count {
             let order = "rotated-\(number)"

@@ -37,7 +37,7 @@ struct Script: Sendable {
         self.cues.append(Cue(atMillis: writtenMillis * self.durationMillis / Self.writtenMillis, action: action))
     }
 
-    /// When cues are played that the story needs before it begins, in milliseconds since the curtain rose.
+    /// Time of the cues that the story needs before it begins, in milliseconds since the curtain rose.
     static let beforehandMillis = -60_000
 
     /// Adds a cue that the story needs before it begins.
