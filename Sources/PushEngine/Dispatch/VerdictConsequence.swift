@@ -9,8 +9,8 @@ import PushModel
 struct VerdictConsequence: Equatable {
     /// What the answer says about the device token.
     enum Token: Equatable {
-        /// The answer says nothing about the token, so the removal guard does not count it. Counted as good, the
-        /// answers of an outage would hide that all tokens seem bad.
+        /// The answer says nothing about the token, so the removal guard does not count it. If the answers of an outage
+        /// counted as good, they would hide that all tokens seem bad.
         case unknown
         /// APNs has looked at the token. `isSuspicious`: every token gets this answer when the environment or topic is
         /// wrong.

@@ -1,11 +1,11 @@
 /// Counts requests of all kinds that have left and have no answer. They are counted only here.
 extension ShardMemory {
-    /// Counts a request that leaves as in flight.
+    /// Adds a leaving request to the counts of requests in flight.
     @inline(__always) mutating func requestLeft(_ partition: PartitionIndex) {
         self.partitions[partition].requestLeft()
         self.counters.inFlight += 1
     }
-    /// Counts a request as no longer in flight: it has its answer, or will never have one.
+    /// Takes a request out of the counts: it has its answer, or will never have one.
     @inline(__always) mutating func requestAnswered(_ partition: PartitionIndex) {
         self.partitions[partition].requestAnswered()
         self.counters.inFlight -= 1

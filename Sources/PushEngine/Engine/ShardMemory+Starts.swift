@@ -12,8 +12,8 @@ extension ShardMemory {
     /// Minimum time for which a partition's start members keep their audience in memory, milliseconds. A wrong clock of
     /// the partition cannot shorten it.
     static var startsStayMillis: Int64 { 600_000 }
-    /// Keeps an audience in memory while a partition has start members of it, so that the partition is sent the
-    /// versions of the audience's next life.
+    /// Keeps an audience in memory while a partition has start members of it. Otherwise the partition would not be sent
+    /// the versions of the audience's next life.
     mutating func stayForStarts(_ slot: SlotID, now: EngineTime) {
         let until = self.owners[slot].startsUntilSeconds
         guard until > 0, self.owners[slot].publications.isEmpty,

@@ -43,8 +43,8 @@ struct FormerOwners {
         self.hasReleased = false
         // Compaction may have removed the first marker. A later marker of the same owner has the time as well.
         let begun = self.takeovers.last { $0.epoch == epoch }?.wallMillis ?? 0
-        // The previous owner continues with another Kafka client: no two owners record the same takeover time
-        // (`stampBaseMillis`).
+        // An equal time means that the previous owner continues with another Kafka client. No two owners record the
+        // same takeover time (`stampBaseMillis`).
         if begun != 0, begun == self.wallMillis.last { return false }
         if self.wallMillis.count >= Self.countMax { self.wallMillis.removeFirst() }
         self.wallMillis.append(begun)

@@ -294,10 +294,10 @@ struct PartitionState {
         self.pushing = .open
         return true
     }
-    /// Counts a request that leaves as in flight. Only `ShardMemory.requestLeft` calls this method, and also counts the
-    /// request for the shard.
+    /// Adds a leaving request to the count of requests in flight. Only `ShardMemory.requestLeft` calls this method, and
+    /// also counts the request for the shard.
     @inline(__always) mutating func requestLeft() { self.inFlightCount += 1 }
-    /// Counts a request as answered.
+    /// Takes an answered request out of the count of requests in flight.
     @inline(__always) mutating func requestAnswered() { self.inFlightCount -= 1 }
 
     // MARK: Records

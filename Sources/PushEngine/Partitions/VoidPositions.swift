@@ -33,7 +33,8 @@ struct VoidPositions {
     /// before it. Its owner may have died right after writing it, or may be this owner. An owner that took over before
     /// the cause does not know the cause.
     mutating func take(_ marker: borrowing MarkerRecord, at offset: Int64) {
-        // An owner that does not know its cluster's name has kept the positions of another cluster.
+        // An owner that does not know its cluster's name cannot notice positions of another cluster, so its marker
+        // decides nothing.
         if case .cluster = self.cause, marker.clusterID.isEmpty { return }
         if marker.epoch < 0, offset > self.causeOffset, self.claimOffset < 0 { self.claimOffset = offset }
         guard marker.epoch > self.causeOffset, marker.epoch < offset else { return }

@@ -13,12 +13,12 @@ extension Array where Element == UInt8 {
 }
 
 extension Span where Element == UInt8 {
-    /// Whether this array and `other` hold the same bytes.
+    /// Whether this span and `other` hold the same bytes.
     @inlinable public func holdsSameBytes(as other: Span<UInt8>) -> Bool {
         guard self.count == other.count else { return false }
         var index = 0
         while self.count - index >= 8 {
-            // Both arrays have eight bytes at `index`.
+            // Both spans have eight bytes at `index`.
             guard unsafe self.word(uncheckedAt: index) == other.word(uncheckedAt: index) else { return false }
             index &+= 8
         }

@@ -35,7 +35,7 @@ public enum EventDecoder {
 
     /// Decodes an event with a frame that a serializer has added. It is called only when a value could not be read
     /// without a frame.
-    /// - Parameter rejection: why the value is not an event without removing the frame.
+    /// - Parameter rejection: why the value, read as it is, is not an event.
     @inline(never) private static func decodeFramed(
         _ value: Span<UInt8>, framing: EventFraming, refusedFor rejection: EventRejection,
         into event: inout DecodedEvent

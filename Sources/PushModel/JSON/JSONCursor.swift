@@ -84,7 +84,8 @@ public struct JSONCursor: Sendable {
     }
 
     /// Passes the comma, the name and the colon of the next member, in the object that was entered last. At the
-    /// object's end, leaves the object and returns `nil`. `isFirst` says that none of its members was read yet.
+    /// object's end, leaves the object and returns `nil`. `isFirst` says whether no member of the object has been read
+    /// yet.
     @inline(__always) public mutating func nextName(_ bytes: Span<UInt8>, isFirst: Bool) throws(JSONFault)
         -> JSONString?
     {

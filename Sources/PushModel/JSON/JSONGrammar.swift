@@ -73,7 +73,7 @@ enum JSONGrammar {
         return index
     }
 
-    /// The end of a string in which, at `start`, there is a fault or something other than plain ASCII.
+    /// The end of a string that has a fault at `start`, or a byte that is not plain ASCII.
     @inline(never) static func richStringEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {

@@ -1,4 +1,5 @@
-/// What became of an event (contract: Conservation). Every consumed event ends in exactly one of these.
+/// What became of an event (contract: Conservation). Every consumed event gets exactly one of these outcomes, unless it
+/// is forwarded, or handed over with its partition.
 public enum Outcome: UInt8, Sendable, CaseIterable {
     /// The outcomes. The page Outcomes of the documentation explains each.
     case applied, delivered, superseded, late, duplicate, expired, rejected, unregistered, unknown,
