@@ -14,8 +14,8 @@ package import NIOCore
 package struct JavaConversation {
     /// Maximum size of a request or answer in bytes. A longer one ends the connection.
     package static let frameByteCountMax = 64 << 20
-    /// Maximum number of requests without an answer whose answers will be changed; one more ends the connection. A
-    /// client sends such a request only after the answer to the one before.
+    /// Maximum number of open requests whose answers this type has to change; one more ends the connection. A client
+    /// sends such a request only after the answer to its previous one.
     package static let awaitedMax = 64
 
     /// The bytes are not Kafka's protocol, or too many. The connection must be closed.

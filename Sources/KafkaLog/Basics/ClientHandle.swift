@@ -9,8 +9,8 @@ import Synchronization
 final class ClientHandle: @unchecked Sendable {
     let pointer: OpaquePointer
     private let context: Unmanaged<ClientContext>
-    /// Whether `deinit` does not destroy the client. Its threads and memory then stay until the process ends, unless
-    /// `destroyAndWait` frees them.
+    /// If `true`, `deinit` does not destroy the client. The client's threads and memory then stay until the process
+    /// ends, unless `destroyAndWait` frees them.
     let isIndestructible = Atomic<Bool>(false)
 
     init(_ pointer: OpaquePointer, context: Unmanaged<ClientContext>) {

@@ -1,6 +1,6 @@
-/// Tries out the configuration of a librdkafka client: makes the client and destroys it. Only then does librdkafka
-/// refuse two properties that contradict each other, or one that this build does not support. The trial leaves the
-/// brokers out, so that it contacts none.
+/// Tries out the configuration of a librdkafka client: makes the client and destroys it. librdkafka refuses some
+/// properties only when a client is made: two that contradict each other, or one that this build does not support. The
+/// trial leaves the brokers out, so that it contacts none.
 public enum ClientTrial: Sendable, CaseIterable {
     /// A `KafkaConsumer`.
     case consumer

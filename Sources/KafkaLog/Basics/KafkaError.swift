@@ -82,7 +82,7 @@ extension KafkaError.Code {
     public static let autoOffsetReset = Self(rawValue: -140)
     /// The handle is closed or closing (`_DESTROY`).
     public static let closed = Self(rawValue: -197)
-    /// The login failed, says librdkafka, without an error code of the broker (`_AUTHENTICATION`).
+    /// librdkafka reports that the login failed, without an error code of the broker (`_AUTHENTICATION`).
     public static let authentication = Self(rawValue: -169)
     /// TLS failed, or could not be set up (`_SSL`).
     public static let ssl = Self(rawValue: -181)
@@ -98,7 +98,7 @@ extension KafkaError.Code {
     public static let saslAuthenticationFailed = Self(rawValue: 58)
     /// The broker does not know the topic or the partition yet, or no longer.
     public static let unknownTopicOrPartition = Self(rawValue: 3)
-    /// The topic's metadata no longer has the partition, says librdkafka (`_UNKNOWN_PARTITION`).
+    /// librdkafka reports that the topic's metadata no longer has the partition (`_UNKNOWN_PARTITION`).
     public static let unknownPartition = Self(rawValue: -190)
     /// The record is larger than the topic or the broker allows.
     public static let messageTooLarge = Self(rawValue: 10)

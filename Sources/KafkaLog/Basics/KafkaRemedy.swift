@@ -1,4 +1,4 @@
-/// The right that an operation on a topic, a group or the cluster needs, by Kafka's own name.
+/// A right that an operation on a topic, a group or the cluster needs. The raw values are Kafka's names.
 public enum KafkaRight: String, Sendable, Hashable {
     case read = "Read"
     case write = "Write"

@@ -58,9 +58,9 @@ public struct KafkaSettings: Sendable, Hashable {
     /// Asks librdkafka whether it accepts each property, without connecting. Some faults show only when a client is
     /// made: `ClientTrial` finds these.
     ///
-    /// - Throws: an error about the first property (`.setting`) that librdkafka refuses, with its reason. A property
-    ///   that Mailboat sets itself because a promise depends on it is refused, too (offset storage, acknowledgements
-    ///   …).
+    /// - Throws: an error about the first property (`.setting`) that librdkafka refuses, with the reason. Some
+    ///   properties are refused because Mailboat must set them itself, such as those for offset storage and
+    ///   acknowledgements.
     public func validate(for role: Role) throws(KafkaError) {
         var configuration = ClientConfiguration(role: role)
         try configuration.apply(self)

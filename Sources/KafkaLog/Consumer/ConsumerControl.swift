@@ -88,7 +88,7 @@ final class ConsumerControl {
         let now = ContinuousClock.now
         guard self.closing == nil, now >= self.groupLookDue else { return }
         self.groupLookDue = now + Self.groupLookInterval
-        // Any call that the main thread must answer wakes it, and it answers this one at once.
+        // Any call that the main thread must answer wakes that thread, and this call is answered at once.
         _ = rd_kafka_rebalance_protocol(self.client.pointer)
     }
 
@@ -242,8 +242,8 @@ final class ConsumerControl {
         let leaving = self.configuration.topics.flatMap { topic in
             step.partitions.map { TopicPartition(topic: topic, partition: $0) }
         }
-        // The list may only have partitions that librdkafka was told to fetch. With any other, librdkafka would refuse
-        // the whole list.
+        // The list may only have partitions that librdkafka was told to fetch. If it had any other partition,
+        // librdkafka would refuse the whole list.
         let list = PartitionList(leaving.filter { self.begun.remove($0) != nil })
         self.report(rd_kafka_incremental_unassign(self.client.pointer, list.pointer))
         self.wakeFetching()

@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// One control thread (`kafka-control`) polls the main queue for rebalances, commit answers and errors, and calls the
 /// handler. librdkafka sends heartbeats on its own thread, so they do not wait for the control thread. Records never
-/// pass through the control thread. All methods may be called from any thread. Call a method that blocks on a thread of
+/// pass through the control thread. All methods may be called from any thread. If a method blocks, give it a thread of
 /// its own (`NamedThread.run`).
 public final class KafkaConsumer: Sendable {
     /// The configuration that the consumer was made with; it never changes.

@@ -16,7 +16,7 @@ import Synchronization
 public final class EmbeddedKafka: Sendable {
     /// A topic that the cluster creates at its start or later.
     public struct Topic: Sendable, Hashable {
-        /// 1–249 bytes: letters, digits, `.`, `_` and `-`.
+        /// The topic's name: 1 to 249 letters, digits, `.`, `_` and `-`.
         public var name: String
         /// Number of partitions that the topic gets, 1...`partitionCountMax`. It cannot change later.
         public var partitionCount: Int

@@ -25,8 +25,9 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// Time by which librdkafka is told a later expiry than the token's own. Otherwise librdkafka would ask for a new
-    /// token after four fifths of the token's lifetime, and nobody here answers that.
+    /// How much later than the token's own expiry is the expiry that librdkafka is told, in milliseconds. Given the
+    /// real one, librdkafka would ask for a new token after four fifths of the token's lifetime. Nobody here answers
+    /// that.
     private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
@@ -87,8 +88,9 @@ public final class KafkaTokens: Sendable {
         onClient?()
     }
 
-    /// Sets the last token or the reason of a failure in a new client. Another thread may give a newer token at that
-    /// moment, and this method could overwrite it. So it repeats until the client has the last one.
+    /// Sets the last token or the reason of a failure in a new client. Another thread may give the client a newer token
+    /// at that moment, and this method could overwrite the newer token. So the method repeats until the client has the
+    /// last.
     private func show(to client: ClientHandle) {
         var shown: KafkaToken?
         while true {

@@ -13,7 +13,7 @@ public struct SettingSearch: Sendable {
 
     private enum Phase {
         /// `bare` asks about the topic without settings. If that is refused, `firstOnly` asks with the `first` settings
-        /// alone. The search grows from the one that is accepted.
+        /// alone. The search grows from the question that is accepted.
         case bare, firstOnly
         /// Asks with the accepted settings and one more. Each setting is tried once.
         case growing(index: Int)
@@ -99,7 +99,7 @@ extension KafkaError {
 
 extension KafkaAdmin {
     /// Finds the settings that make the cluster refuse these topics, by asking about each topic with some of its
-    /// settings. Creates nothing. Blocks, at most about `limit` for each of some ten questions.
+    /// settings. Creates nothing. Blocks: it calls `createTopics` some ten times, each time with `limit`.
     /// - Parameters:
     ///   - topics: topics that the cluster has refused with all their settings.
     ///   - first: see `SettingSearch`.
