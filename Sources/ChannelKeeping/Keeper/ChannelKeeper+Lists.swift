@@ -52,8 +52,8 @@ extension ChannelKeeper {
 
     // MARK: Lost answers
 
-    /// Resolves a lost creation. The creation may have made a channel that is unknown, and that the list before it did
-    /// not show.
+    /// Resolves a lost creation. A channel that the creation made has no record, and was not in the list before the
+    /// creation.
     private mutating func resolve(_ number: Int64, unknown: [[UInt8]], now: EngineTime) {
         guard let held = self.table[number], held.channel.phase == .asked else {
             return self.resolveNextLost(untilMillis: now.steadyMillis)
@@ -73,7 +73,7 @@ extension ChannelKeeper {
         self.record(adopted, as: number, now: now)
     }
 
-    /// The unknown ids that the list before did not show, and that Apple may have given.
+    /// Ids without a record that may be of a new channel: Apple may have given them, and the list before lacks them.
     func new(in unknown: [[UInt8]], since before: Set<UInt64>) -> [[UInt8]] {
         unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isGivenByApple($0) }
     }

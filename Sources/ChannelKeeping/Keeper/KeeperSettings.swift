@@ -14,7 +14,7 @@ public struct KeeperSettings: Equatable, Sendable {
     /// `channel.linger`: how long a channel stays after its audience's end, milliseconds.
     public var lingerMillis: Int64 = 8 * 3_600_000
 
-    /// Length of a minute between an end and its beacons, milliseconds. See `scale(toMinuteMillis:)`.
+    /// How long a minute of the beacon schedule takes, in milliseconds. `scale(toMinuteMillis:)` shortens it.
     public private(set) var minuteMillis: Int64 = 60_000
 
     /// Longest time from handing over a request until it is carried out, milliseconds. It includes the wait for a

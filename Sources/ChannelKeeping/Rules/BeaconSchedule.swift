@@ -1,6 +1,6 @@
 /// The times at which an audience's `end` is broadcast again on a channel that stores no message. Each such broadcast
 /// is a beacon. Without beacons, a phone that was away would keep a live card for ever. The times are 1, 5, 15 and 30
-/// minutes after the end, then each full hour after it, while the channel lingers.
+/// minutes after the end, then each full hour after the end, while the channel lingers.
 public struct BeaconSchedule: Equatable, Sendable {
     private let firstMillis: [Int64]
     private let hourMillis: Int64

@@ -154,7 +154,7 @@ public struct SimulatedAudience: Sendable {
             self.lastBody.append(copying: body)
             let aps = (try? JSONTree.parse(self.lastBody))?["aps"]
             let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
-            // A member whose alert differs, or that joined late, gets the same version in another push.
+            // Some members get the same version with another body, such as members that joined late.
             if let known = self.rounds.firstIndex(where: { $0.stampSeconds == stampSeconds }) {
                 self.rounds.append(self.rounds.remove(at: known))
             } else {

@@ -87,7 +87,7 @@ public struct BudgetMeter: Equatable, Sendable {
             "\(self.spent) of \(self.perHour) \(what) at priority 10 of this hour \(self.spent == 1 ? "is" : "are") spent"
     }
 
-    /// The time until fewer than `limit` are spent, in words.
+    /// Words for when fewer than `limit` units will be spent; empty: not known.
     private func until(below limit: Int) -> String {
         limit > 0 ? self.back(after: self.spent - limit).map { " until one more returns, \($0)" } ?? "" : ""
     }

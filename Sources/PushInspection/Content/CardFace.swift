@@ -159,7 +159,8 @@ extension CardFace {
         dates.first { $0.path == path }?.momentSeconds.map { CivilTime(secondsSince1970: $0).minuteText }
     }
 
-    /// A text of the Dynamic Island as the page draws it. A date is its time of day there, or the year if it is wrong.
+    /// A text of the Dynamic Island as the page draws it. A date becomes its time of day, or its year if the phone
+    /// misreads it.
     private static func islandText(_ text: String, _ dates: [DateLens.Finding]) -> String {
         let beginning = text.hasSuffix("…") ? text.dropLast() : ""
         let date = dates.first {

@@ -7,7 +7,7 @@ import PushModel
 /// `enum`), or from a sample. All keys of a sample are required. An unknown key is not a fault: Swift's default coding
 /// ignores it.
 public struct ContentSchema: Equatable, Sendable {
-    /// The document from which it was read.
+    /// The kind of document from which a schema was read.
     public enum Source: String, Sendable {
         /// A JSON Schema.
         case schema
@@ -38,16 +38,16 @@ public struct ContentSchema: Equatable, Sendable {
         var allowed: [JSONTree] = []
         /// The shape of each value of a dictionary; at most one.
         var values: [Shape] = []
-        /// Whether it is Swift's `Date`: seconds since 2001.
+        /// Whether the value is Swift's `Date`: seconds since 2001.
         var isDate = false
         /// What a message about a fault tells a person to send; empty: the message names the kinds.
         var expected = ""
         /// The value's type in Swift, such as `URL`; empty: it is not one of the library's types, or not known.
         var swiftType = ""
-        /// Whether it is the raw value of a Swift enum.
+        /// Whether the value is the raw value of a Swift enum.
         var isRawValue = false
 
-        /// Whether it is a Swift range, which is decoded from an array of its two bounds.
+        /// Whether the value is a Swift range, which is decoded from an array of its two bounds.
         var isRange: Bool { ["ClosedRange", "Range"].contains(self.swiftType) }
 
         /// The shape of a member; `nil`: not known.
@@ -74,9 +74,10 @@ public struct ContentSchema: Equatable, Sendable {
     let shape: Shape
     /// The attributes that a start must bring; `nil`: not known.
     let attributes: Attributes?
-    /// The type's name in Swift, such as `PizzaAttributes.ContentState`; empty: it was not read from a Swift type.
+    /// The type's name in Swift, such as `PizzaAttributes.ContentState`; empty: the schema was not read from a Swift
+    /// type.
     let swiftName: String
-    /// The document from which it was read.
+    /// The kind of document from which the schema was read.
     public let source: Source
 
     /// Name of the Swift type that decodes a `content-state`; `nil`: not known.

@@ -46,8 +46,8 @@ extension SwiftCode {
         return code + "\n}\n"
     }
 
-    /// What a member of the content says about a property of the app's own type; `nil`: no property has the key, its
-    /// value has several parts, or the type does not decode the value.
+    /// The condition that the test checks for one member of the content, such as `state.minutes == 12`. `nil`: no
+    /// property has the key, its value has several parts, or the type does not decode the value.
     private static func condition(_ member: JSONTree.Member, _ type: ContentSchema.Shape?) -> String? {
         guard let property = type?.properties.first(where: { $0.name == member.name }) else { return nil }
         let shape = property.shape
@@ -58,7 +58,8 @@ extension SwiftCode {
         return Self.expected(member.value, shape).map { "\(value) == \($0)" }
     }
 
-    /// What a value of the app's own type equals, in Swift; `nil`: the value has several parts, or is of another type.
+    /// The Swift expression that a decoded value of the app's own type must equal. `nil`: the value has several parts,
+    /// or is of another type.
     private static func expected(_ value: JSONTree, _ shape: ContentSchema.Shape) -> String? {
         switch value {
         case .string where shape.kinds.contains(.string):
@@ -77,7 +78,7 @@ extension SwiftCode {
         case .number(let spelling) where shape.swiftType == "Decimal": return "Decimal(string: \"\(spelling)\")"
         case .number(let spelling) where shape.kinds.contains(.number): return spelling
         case .number(let spelling) where shape.kinds.contains(.integer):
-            // Swift decodes 12.0 as an Int, and compares no Int with the literal 12.0.
+            // Swift decodes 12.0 as an Int, but does not compare an Int with the literal 12.0.
             return Int64(spelling) != nil || UInt64(spelling) != nil
                 ? spelling : value.double.flatMap { Int64(exactly: $0) }.map { "\($0)" }
         case .string, .bool, .number, .null, .object, .array: return nil
@@ -86,7 +87,8 @@ extension SwiftCode {
 
     private static let imports = ["Foundation", "Testing"]
 
-    /// The literal that a value of the decoded type equals; `nil`: the value has several parts.
+    /// The literal that a decoded value must equal. `nil`: the value has several parts, or a single-line literal cannot
+    /// hold it.
     private static func expected(_ value: JSONTree) -> String? {
         switch value {
         case .string(let text):

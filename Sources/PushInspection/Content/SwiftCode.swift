@@ -54,7 +54,7 @@ public enum SwiftCode {
         return lines + nested + ["\(indent)}"]
     }
 
-    /// Names of properties, each once.
+    /// Property names for keys. A name that is taken already gets a `2` at its end.
     static func properties(of names: [String]) -> [String] {
         var taken: Set<String> = []
         return names.map { name in
@@ -74,7 +74,7 @@ public enum SwiftCode {
         }
     }
 
-    /// The type's name for values.
+    /// The name of the type that decodes the values, and a note for a person.
     /// - Parameter values: values of one property, or the elements of one array.
     static func typeName(_ values: [JSONTree], named name: String, depth: Int) -> (type: String, note: String) {
         let known = values.filter { $0 != .null }

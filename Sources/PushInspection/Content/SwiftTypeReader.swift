@@ -50,7 +50,7 @@ struct SwiftTypeReader {
     /// Names of the types around what is being read.
     var path: [String] = []
     var declarations: [String: Declaration] = [:]
-    /// Other names of types: `typealias ContentState = PizzaState` has the target by `ContentState`.
+    /// Targets of type aliases. `typealias ContentState = PizzaState` has `PizzaState` under the name `ContentState`.
     var aliases: [String: String] = [:]
     /// The shapes of types already read. Each type is read once.
     var shapes: [String: Shape] = [:]
@@ -86,7 +86,7 @@ struct SwiftTypeReader {
         return (try self.shape(ofType: name), self.declarations[name]?.fullName ?? name)
     }
 
-    /// The app's attributes, which a start brings. `contentState` has been called.
+    /// The app's attributes, which a start brings. Call `contentState` first.
     /// - Returns: `nil`: the source declares none, or several.
     mutating func attributes() -> ContentSchema.Attributes? {
         guard let name = self.attributesName else { return nil }

@@ -21,8 +21,8 @@ public enum TokenHiding {
         return String(decoding: digits, as: UTF8.self)
     }
 
-    /// The event with the tokens in `token` and `start-token` cut, and everything else that looks like one, names
-    /// included.
+    /// The event with its tokens cut: those in `token` and `start-token`, and everything else that looks like a token,
+    /// names included.
     public static func hidden(_ event: JSONTree) -> JSONTree { Self.hidden(event, .cut) }
 
     /// JSON whose token fields are cut already. Everything else that looks like a token is cut, wherever it is.

@@ -30,9 +30,9 @@ public indirect enum JSONTree: Equatable, Sendable {
         }
     }
 
-    /// Reads JSON text whole. Values nest at most `JSONCursor.depthMax` deep.
+    /// Reads a whole JSON text. Values nest at most `JSONCursor.depthMax` deep.
     public static func parse(_ bytes: [UInt8]) throws(JSONFault) -> JSONTree {
-        // Check the grammar and the depth of the whole text first: the code that reads the parts counts no brackets.
+        // Check the grammar and the depth of the whole text first, because the code below does not count brackets.
         var check = JSONCursor()
         _ = try check.skipValue(bytes.span)
         try check.expectEnd(bytes.span)

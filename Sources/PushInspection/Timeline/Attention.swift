@@ -2,12 +2,12 @@
 struct Attention: Sendable {
     /// Maximum number of activities at once. If there are more, the least recently looked at are dropped.
     static let slotsMax = 16
-    /// How long a look lasts, in milliseconds. A page that continues to look looks again.
+    /// How long a look lasts, in milliseconds. A page that is still open renews its look.
     static let lookMillis: Int64 = 30_000
 
     private var untilMillis: [String: Int64] = [:]
-    /// Activities that are looked at by the way, without being asked for. When there is no room, they are dropped
-    /// first.
+    /// Activities with a look that nobody asked for, such as when the page publishes an event. If there is no room,
+    /// these activities are dropped first.
     private var byTheWay: Set<String> = []
 
     /// Remembers a look at an activity.

@@ -9,7 +9,7 @@ public struct EntryQuery: Equatable, Sendable {
         public var description: String
     }
 
-    /// Length of the longest query, in bytes.
+    /// Maximum length of a query, in bytes.
     public static let byteCountMax = 512
     /// Words that `is:` takes: kinds of entries, outcomes, verdicts and traits.
     public static let words: [String] =
@@ -59,7 +59,7 @@ public struct EntryQuery: Equatable, Sendable {
         return isPlain ? "activity:\(id)" : "activity:\"\(id)\""
     }
 
-    /// Parts of a query. Blanks part them, but not within the quotes of `activity:"two words"`.
+    /// Parts of a query. Blanks separate parts, except within the quotes of `activity:"two words"`.
     private static func pieces(of text: String) -> [Substring] {
         var pieces: [Substring] = []
         var rest = text[...]
@@ -128,7 +128,7 @@ public struct EntryQuery: Equatable, Sendable {
     private static func matches(_ filter: Filter, _ facts: EntryFacts) -> Bool {
         switch filter {
         case .app(let name): facts.apps.contains { $0.lowercased().contains(name) }
-        // The timeline has ids with long runs of digits cut.
+        // The timeline cuts long runs of digits in ids.
         case .activity(let id): facts.activity == TokenText.shortened(id)
         case .activityPrefix(let start): facts.activity.hasPrefix(start)
         case .kind(let name): facts.kinds.contains(name)

@@ -41,7 +41,7 @@ public struct EventWait: Equatable, Sendable {
         return self.goneText == nil ? "It is given up at" : "The worker gives the event up at"
     }
 
-    /// The wait without its end.
+    /// What the event waits for, in words, without when the wait ends.
     private var leadText: String { self.goneText ?? "Waits for \(self.text)." }
 
     /// The wait in sentences, with the moment in UTC.
@@ -84,7 +84,7 @@ extension Timeline {
 
     /// The events that have waited for a moment, the newest first.
     /// - Parameters:
-    ///   - countMax: most activities and audiences.
+    ///   - countMax: maximum number of activities and audiences.
     ///   - beforeMillis: only events that arrived before this, milliseconds since 1970. Later ones are still on their
     ///     way.
     public func waiting(countMax: Int, beforeMillis: Int64) -> [Waiting] {

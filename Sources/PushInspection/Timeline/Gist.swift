@@ -3,7 +3,7 @@ import PushModel
 /// What tells a line of the timeline from others at a glance: the title of its alert, else the first field that it
 /// changes.
 enum Gist {
-    /// Length of the longest gist, in characters.
+    /// Maximum length of a gist, in characters.
     static let characterCountMax = 80
 
     /// The gist of an event or push that brings content.

@@ -33,8 +33,8 @@ struct PartitionSampling: Sendable {
 
     /// How long to read a partition in which an event was found whose key belongs to another, in milliseconds.
     static let strayMillis: Int64 = 30_000
-    /// How long to read outcomes of events that were listed before their partition was left, in milliseconds. An event
-    /// may wait for a token for a day.
+    /// How long to read the outcomes of a partition that has left the sample, in milliseconds. Its listed events may
+    /// get no outcome in that time: an event may wait for a token for a day.
     static let outcomeMillis: Int64 = 10_000
 
     init(partitionCount: Int) { self.partitionCount = Int32(clamping: max(1, partitionCount)) }

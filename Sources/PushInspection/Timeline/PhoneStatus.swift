@@ -87,7 +87,7 @@ public struct PhoneStatus: Equatable, Sendable {
 
     /// The word at the beginning of the status.
     public var word: Word
-    /// One or two sentences.
+    /// The status in one or two sentences.
     public var text: String
     /// What the activity's newest event without an outcome waits for; `nil`: none waits.
     public var wait: EventWait?

@@ -81,7 +81,7 @@ public struct PushVerdict: Equatable, Sendable {
         }
     }
 
-    /// The kind alone, without reading the payload.
+    /// The kind of a push's verdict, without reading the payload.
     static func word(of push: PushGlimpse) -> Word {
         if let status = push.status, status != 200 { return .refused }
         return switch push.phone {

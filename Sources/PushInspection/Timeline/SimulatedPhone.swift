@@ -44,9 +44,9 @@ public struct SimulatedPhone: Sendable {
     public var isSwiped = false
     /// Whether the card is gone because the app was removed.
     public internal(set) var isAppRemoved = false
-    /// Entry's id of the newest push to the phone; 0: none.
+    /// Id of the entry of the newest push to the phone; 0: none.
     public var lastPush = 0
-    /// Entry's id of the newest push that the phone showed; 0: none.
+    /// Id of the entry of the newest push that the phone showed; 0: none.
     var lastShownPush = 0
     /// The result of the newest push.
     public var lastVerdict: PushVerdict?
@@ -56,7 +56,7 @@ public struct SimulatedPhone: Sendable {
     var isTokenDead = false
     /// What an event for the activity waits for in the worker; `nil`: no event waits.
     var wait: EventWait?
-    /// The entry of that event; 0: no event waits.
+    /// Id of the entry of the event that waits in the worker; 0: no event waits.
     var waitingEvent = 0
     /// The phone that now receives pushes to the activity; `nil`: this one.
     var replacedBy: Int?

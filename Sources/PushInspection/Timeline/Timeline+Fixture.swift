@@ -3,8 +3,8 @@ import PushModel
 /// Test fixtures for an app or a server: an event, its pushes, and their results.
 extension Timeline {
     /// The story of an entry: the event, its outcome, and each push as received by APNs, with the answer and what the
-    /// phone did. The event's tokens are whole, so that it can be published again; any other is cut. For a push, it is
-    /// the story of its event. `nil`: the entry is neither event nor push.
+    /// phone did. The event's tokens are whole, so that the event can be published again. Other tokens are cut. For a
+    /// push, it is the story of the push's event. `nil`: the entry is neither event nor push.
     public func fixture(of entry: TimelineEntry) -> JSONTree? {
         switch entry.body {
         case .note: return nil

@@ -38,7 +38,7 @@ extension Timeline {
         return [registered, own, named].first { !$0.isEmpty }?.max { $0.id < $1.id }
     }
 
-    /// Writes into the line of the push that the phone showed before until when it was shown.
+    /// Ends the time for which the phone showed the earlier push. That push's line says when the time ended.
     mutating func replaceWhatIsShown(on phone: Int, by push: Int, atMillis: Int64) {
         if let before = self.phones[phone]?.lastShownPush, before > 0 {
             self.change(before) { entry in

@@ -100,7 +100,7 @@ extension Timeline {
         self.sample = sample
     }
 
-    /// Least distance, in milliseconds, of messages to followers about pushes to members.
+    /// Least time between two messages to followers about pushes to members, in milliseconds.
     private static let audienceSpacingMillis: Int64 = 50
 
     private mutating func audienceMoved(nowMillis: Int64) {
@@ -127,8 +127,8 @@ extension Timeline {
         self.audiences.publish(revision: self.nextRevision())
     }
 
-    /// Whether an event for an activity without a phone asks for one. In a flood its registration may not have been
-    /// read.
+    /// Whether an event for an activity without a phone asks for one. In a flood the activity's registration may not
+    /// have been read.
     var makesPhones: Bool { !self.eventAllowance.isCrowded }
 
     /// Whether only a sample is listed, and how much arrived within a second.
