@@ -11,8 +11,8 @@ extension APNSSimulator {
         }
     }
 
-    /// A channel by its id, base64; `nil` if there is none. A deleted channel is found until its stored message can no
-    /// longer be delivered.
+    /// A channel by its id, base64; `nil` if there is none. A deleted channel is found until its record is dropped: see
+    /// `ChannelTable.deletedKeptMax`.
     public func channel(id: String) -> SimulatedChannel? {
         self.shared.withState { state in
             state.store.channels.number(id: Array(id.utf8)).flatMap { state.store.channels[$0] }
@@ -21,7 +21,7 @@ extension APNSSimulator {
     }
 
     /// Makes a channel, as a request to the management port does.
-    /// - Returns: its id, base64; `nil` if the app has as many as it may.
+    /// - Returns: the channel's id, base64; `nil` if the app has its maximum number of channels already.
     public func createChannel(app: String, storage: ChannelStorage) -> String? {
         let nowMillis = self.shared.nowMillis()
         let id = self.shared.withState { state -> String? in
@@ -49,15 +49,15 @@ extension APNSSimulator {
         return isDone
     }
 
-    /// Switches an app's capability for broadcasts on or off. Without it, requests get 400 `FeatureNotEnabled`. Off
-    /// deletes every channel of the app.
+    /// Switches an app's capability for broadcasts on or off. Without the capability, requests get 400
+    /// `FeatureNotEnabled`. Switching it off deletes every channel of the app.
     public func setBroadcasts(_ isOn: Bool, app: String) {
         let nowMillis = self.shared.nowMillis()
         self.shared.withState { $0.setBroadcasts(isOn, app: app, nowMillis: nowMillis) }
         self.shared.changed()
     }
 
-    /// Sets how many channels an app may have; `nil` for the configured number. Existing ones stay.
+    /// Sets how many channels an app may have; `nil` for the configured number. Existing channels stay.
     public func setChannelsMax(_ countMax: Int?, app: String) {
         self.shared.withState { $0.channelsMax[app] = countMax.map { max(0, $0) } }
     }
@@ -68,8 +68,8 @@ extension APNSSimulator {
         self.shared.withState { $0.listLagMillis = min(max(0, millis), Latency.millisMax) }
     }
 
-    /// Makes the app on the phone behind a token (hex) listen to a channel, as its own code may do; `nil` for none. A
-    /// `start` with `input-push-channel` does this by itself.
+    /// Makes the app on the phone behind a token (hex) listen to a channel, as the app's own code may do. With `nil`,
+    /// the app listens to no channel. A `start` with `input-push-channel` makes the app listen by itself.
     /// - Returns: `false` if the token is not hex, or there is no such channel.
     @discardableResult
     public func setListening(token: String, channel id: String?) -> Bool {

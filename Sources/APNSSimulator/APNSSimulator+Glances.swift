@@ -2,7 +2,7 @@ public import DeviceModel
 
 /// A quick look at very many phones.
 extension APNSSimulator {
-    /// A token that the simulator knows. It is valid as long as the simulator lives.
+    /// A token that the simulator knows. The reference is valid for the simulator's whole life.
     public struct TokenReference: Hashable, Sendable {
         fileprivate let index: Int32
     }
@@ -10,7 +10,7 @@ extension APNSSimulator {
     /// Number of tokens that are read under one lock, so that no push waits long.
     private static let tokensAtOnce = 2_048
 
-    /// References of tokens (hex) for `glances`. A new token becomes known.
+    /// References of tokens (hex) for `glances`. An unknown token is added.
     /// - Returns: the references in the given order; `nil` if the token is not hex, or there is no room for it.
     public func references(tokens: [String]) -> [TokenReference?] {
         let decoded = tokens.map { TokenHex.decode($0) }
@@ -21,8 +21,8 @@ extension APNSSimulator {
         }
     }
 
-    /// What the phones behind tokens show, in the given order; for a push-to-start token, the newest card. They are
-    /// read in parts, so changes made meanwhile may be missing.
+    /// What the phones behind tokens show, in the given order; for a push-to-start token, the newest card. The phones
+    /// are read in parts, so changes made meanwhile may be missing.
     public func glances(_ tokens: [TokenReference]) -> [CardGlance] {
         var glances: [CardGlance] = []
         glances.reserveCapacity(tokens.count)

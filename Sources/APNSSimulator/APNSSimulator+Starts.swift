@@ -1,8 +1,8 @@
 /// Push-to-start tokens, and the update tokens that apps report.
 extension APNSSimulator {
-    /// Sets the kind of a token (hex). A new token becomes known. From then on a push of the other kind is not shown,
-    /// and is a violation. Without this call the first push decides the kind, and pushes of the other kind are accepted
-    /// as well. The kind is not written to the journal.
+    /// Sets the kind of a token (hex). An unknown token is added. From then on a push of the other kind is not shown,
+    /// and is a violation. Without this call, the token takes pushes of both kinds, and counts as a push-to-start token
+    /// after its first `start`. The kind is not written to the journal.
     /// - Returns: `false` if the token is not hex, or there is no room for it.
     @discardableResult
     public func setTokenKind(_ token: String, _ kind: TokenKind) -> Bool {
@@ -12,9 +12,9 @@ extension APNSSimulator {
 
     /// Update tokens of started cards, in the order in which the apps reported them.
     /// - Parameters:
-    ///   - since: number of tokens that the caller knows already, as the previous answer gave it; 0 at first.
+    ///   - since: number of tokens that the caller knows already: `next` of the previous answer, or 0 at first.
     ///   - limit: maximum number of tokens in the answer.
-    /// - Returns: the tokens behind `since`, and the next call's `since`.
+    /// - Returns: the tokens after the first `since` ones, and the next call's `since`.
     public func updateTokens(since: Int = 0, limit: Int = .max) -> (tokens: [ReturnedUpdateToken], next: Int) {
         let nowMillis = self.shared.nowMillis()
         return self.shared.withState { state in
@@ -48,7 +48,7 @@ public struct ReturnedUpdateToken: Equatable, Sendable {
     /// The update token, in lower-case hex.
     public var updateToken: String
     /// Id of the channel that the card listens to now, base64; `nil` for none. An app that joins an audience can report
-    /// it.
+    /// the channel.
     public var channel: String?
     /// Number of the activity: the count of all starts of all phones up to this one.
     public var activity: Int

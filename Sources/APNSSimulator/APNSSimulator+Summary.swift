@@ -3,8 +3,8 @@ extension APNSSimulator {
     /// Number of tokens that are read under one lock, so that no push waits long for a summary.
     private static let tokensAtOnce = 2_048
 
-    /// Counts what the phones behind tokens show and got. They are read in parts, so changes made meanwhile may be
-    /// missing.
+    /// Counts what the phones behind tokens show and have received. The phones are read in parts, so changes made
+    /// meanwhile may be missing.
     /// - Parameters:
     ///   - query: what to count. Its prefix and kind are used only without `tokens`.
     ///   - tokens: the tokens (hex) to read; `nil` for all known ones.
@@ -51,12 +51,12 @@ extension APNSSimulator {
     }
 }
 
-/// Tokens for a summary, looked up as they are named, because their indices are small.
+/// The tokens that a summary is about. Each token is looked up at once and kept as its index, which takes less memory.
 struct AskedTokens {
     private(set) var indices: [Int32] = []
     private(set) var unknownCount = 0
 
-    /// - Parameter token: hex; anything else is counted as unknown.
+    /// - Parameter token: hex. A text that is not hex, or not a known token, is counted as unknown.
     mutating func add(_ token: String, in simulator: APNSSimulator) {
         let index = TokenHex.decode(token).flatMap { bytes in
             simulator.shared.withState { $0.store.tokens.find(bytes.span, hash: TokenTable.hash(bytes.span)) }

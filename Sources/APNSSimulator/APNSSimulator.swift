@@ -11,7 +11,8 @@ import TLSSession
 /// speaks TLS and HTTP/2 on a real socket. It is for tests in the same process, for the demo, and for `mailboat
 /// apns-simulator`.
 ///
-/// It may be used from any thread or task. All answers are copies taken between two batches of requests.
+/// It may be used from any thread or task. Everything that its methods return is a copy, taken between two batches of
+/// requests.
 public final class APNSSimulator: Sendable {
     let shared: SharedSimulator
     private let listeners: [any Channel]
@@ -34,7 +35,7 @@ public final class APNSSimulator: Sendable {
     }
 
     /// Starts listening. Returns when connections are accepted.
-    /// - Parameter group: `nil` for threads of its own, stopped with it.
+    /// - Parameter group: the event loops to use; `nil` for threads of the simulator's own, which `stop` ends.
     /// - Throws: `TLSError` if the credentials are not a certificate and its key; `ListenFault` if the address cannot
     ///   be used; `JournalReader.Fault` if the journal cannot be read or written.
     public static func start(
@@ -128,7 +129,7 @@ public final class APNSSimulator: Sendable {
         self.shared.closeJournal()
     }
 
-    // Devices
+    // MARK: Devices
 
     /// The device behind a token in hex; `nil` if it was never seen.
     public func device(token: String) -> SimulatedDevice? {
@@ -175,8 +176,9 @@ public final class APNSSimulator: Sendable {
     }
 
     /// Gives the app a new token for the same activity. `old` is answered 410 `Unregistered`, or stays alive with
-    /// `keepsOld`, as a push-to-start token does. `new` leads to the same device. The update token that follows a
-    /// push-to-start token is reported as one that the app has sent by itself: see `updateTokens(since:limit:)`.
+    /// `keepsOld`, as a push-to-start token does. `new` leads to the same device. If `old` is a push-to-start token
+    /// that stays alive, `new` becomes the update token of its newest card, and `updateTokens(since:limit:)` returns
+    /// it.
     /// - Returns: `false` if one of the tokens is not hex.
     @discardableResult
     public func rotateToken(from old: String, to new: String, keepsOld: Bool = false, sinceMillis: Int64? = nil) -> Bool
@@ -191,7 +193,7 @@ public final class APNSSimulator: Sendable {
         return true
     }
 
-    // Keys
+    // MARK: Keys
 
     /// Makes a key known, or replaces the key that has its id.
     public func register(_ key: RegisteredKey) { self.shared.withState { $0.providerTokens.register(key) } }
@@ -202,7 +204,7 @@ public final class APNSSimulator: Sendable {
     /// Ids of the registered keys.
     public var keyIDs: [String] { self.shared.withState { $0.providerTokens.keyIDs } }
 
-    // Faults
+    // MARK: Faults
 
     /// Adds a fault to the end of the list.
     @discardableResult
@@ -212,7 +214,8 @@ public final class APNSSimulator: Sendable {
     @discardableResult
     public func remove(_ id: FaultID) -> Bool { self.shared.withState { $0.faults.remove(id) } }
 
-    /// Number of times that a fault fired, also after it was used up; `nil` if it was never in the list, or long ago.
+    /// Number of times that a fault fired, also after it was used up; `nil` if it was never in the list, or left the
+    /// list long ago.
     public func fired(_ id: FaultID) -> Int? { self.shared.withState { $0.faults.fired(id) } }
 
     /// The faults in force, in order, with the number of times each fired.
@@ -232,7 +235,7 @@ public final class APNSSimulator: Sendable {
     public func setRefusesConnections(_ refuses: Bool) { self.shared.withState { $0.refusesConnections = refuses } }
 
     /// Sets whether new connections are accepted without reading or writing anything, not even the TLS handshake. Such
-    /// a connection stays so until `perform(.resume)`.
+    /// a connection stays mute until `perform(.resume)`.
     public func setMute(_ isMute: Bool) { self.shared.withState { $0.isMute = isMute } }
 
     /// Sets the stream limit that open and new connections announce. For other settings use `perform(.settings(…))`.
@@ -245,8 +248,8 @@ public final class APNSSimulator: Sendable {
     /// The stream limit that `clearFaults` restores.
     public var configuredStreamsMax: UInt32 { self.shared.configuration.concurrentStreamsMax }
 
-    /// Removes every fault: the list, latency, refusal, muteness, the stream limit, the lag of lists. Connections
-    /// already harmed stay so.
+    /// Removes every fault: the list, latency, refusal, muteness, the stream limit, the lag of lists. Connections that
+    /// a fault has changed stay changed.
     public func clearFaults() {
         let configured = self.shared.configuration.concurrentStreamsMax
         let restoresStreams = self.shared.withState { state in
@@ -261,8 +264,8 @@ public final class APNSSimulator: Sendable {
         if restoresStreams { self.setConcurrentStreamsMax(configured) }
     }
 
-    /// Does something to all open connections, or to one (counted from 1). Returns their number. It is done soon after,
-    /// on each connection's loop.
+    /// Does an action to all open connections, or to the one with the number `connection` (counted from 1). Returns how
+    /// many connections that are. The action is done soon after the call, on each connection's loop.
     @discardableResult
     public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int {
         self.shared.perform(action, connection: connection).count
@@ -277,7 +280,7 @@ public final class APNSSimulator: Sendable {
         return done.count
     }
 
-    // What was seen
+    // MARK: What was seen
 
     /// Counts since the start: a copy, taken between two batches of requests.
     public func statistics() -> SimulatorStatistics { self.shared.statistics() }
@@ -287,7 +290,7 @@ public final class APNSSimulator: Sendable {
 
     /// Waits until the statistics satisfy `condition`, which is checked after each batch of requests and each
     /// connection opened or closed. Returns the statistics. Throws `CancellationError` if the task is cancelled or the
-    /// simulator stopped, and `SimulatorWaitTimeout` after `limit`.
+    /// simulator stops, and `SimulatorWaitTimeout` after `limit`.
     public func wait(
         within limit: Duration = .seconds(120), until condition: @escaping @Sendable (SimulatorStatistics) -> Bool
     ) async throws -> SimulatorStatistics {

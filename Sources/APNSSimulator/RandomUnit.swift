@@ -1,6 +1,6 @@
 import PushModel
 
 extension SplitMix64 {
-    /// 0 up to, not including, 1.
+    /// A random number from 0 up to, but not including, 1.
     mutating func unit() -> Double { Double(self.next() >> 11) * 0x1p-53 }
 }

@@ -4,7 +4,7 @@ public import DeviceModel
 public struct SimulatedDevice: Sendable {
     /// The token in lower-case hex.
     public var token: String
-    /// The token's kind, as it was set. It is also a push-to-start token if a `start` was its first push.
+    /// The token's kind, as it was set. It is also `start` if no kind was set and the token has got a `start`.
     public var kind: TokenKind
     /// The token's state, and when it began.
     public var status: TokenStatus
@@ -27,9 +27,9 @@ public struct SimulatedDevice: Sendable {
     public var channel: String?
     /// Whether APNs can reach the phone. If not, the phone is away.
     public var isOnline: Bool
-    /// Number of channel messages that reached its card.
+    /// Number of channel messages that reached the card.
     public var messages: Int
-    /// Number of times that the card got content it already had: once over its channel, and once by its token.
+    /// Number of times that the card got content twice: once over its channel, and once by its token.
     public var bothWays: Int
 }
 
@@ -43,10 +43,10 @@ public struct SimulatedStart: Sendable {
     public var stampSeconds: Int64
     /// `apns-id`; empty if it is no longer known.
     public var messageID: String
-    /// The card that the start put up, in its present state; `nil` if it was over the budget.
+    /// The card that the start put up, in its present state; `nil` if the start was over the budget.
     public var card: Device?
     /// The newest update token of the card, in hex, whether its app has reported it or not; `nil` for none.
     public var updateToken: String?
-    /// Number of starts with the same token in the hour ending with this one, itself included.
+    /// Number of starts with the same token in the hour that ends with this start, including this start.
     public var startsWithinHour: Int
 }

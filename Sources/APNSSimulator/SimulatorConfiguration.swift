@@ -15,8 +15,8 @@ public struct SimulatorConfiguration: Sendable {
     public enum Mode: String, Sendable, CaseIterable {
         /// Everything is checked, devices are kept.
         case full
-        /// Every request with a header block and a body is answered 200, without further checks. For benchmarks of a
-        /// sender.
+        /// Every request with a body and enough header fields is answered 200, without further checks. It is for
+        /// benchmarks of a sender.
         case sink
     }
 
@@ -46,7 +46,8 @@ public struct SimulatorConfiguration: Sendable {
     public var environment = Environment.production
     /// How thoroughly the server checks requests.
     public var mode = Mode.full
-    /// Number of event loops. With one, every run is the same; more serve more connections.
+    /// Number of event loops. With one, the same requests always give the same results. More loops serve more
+    /// connections.
     public var threadCount = 1
     /// Bundle ids that exist; empty allows every topic of the right form.
     public var apps: [String] = []
@@ -68,26 +69,27 @@ public struct SimulatorConfiguration: Sendable {
     public var watchedSpacingMillis: Int64?
     /// Least time between two broadcasts to one channel, milliseconds; less is a violation. `nil` for no check.
     public var watchedChannelSpacingMillis: Int64?
-    /// Pushes to one device per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit; Apple
-    /// publishes none.
+    /// Maximum number of pushes to one device per minute; more get 429 `TooManyRequests`. A burst may have all of them
+    /// at once. `nil`: no limit; Apple publishes none.
     public var devicePushesPerMinuteMax: Int?
-    /// Bundle ids without the capability for broadcasts: 400 `FeatureNotEnabled`.
+    /// Bundle ids without the capability for broadcasts. Requests for them about broadcasts and channels get 400
+    /// `FeatureNotEnabled`.
     public var appsWithoutBroadcasts: [String] = []
     /// Maximum number of channels of an app; further ones are answered 400 `CannotCreateChannelConfig`.
     public var channelsPerAppMax = 10_000
-    /// Broadcasts to one channel per minute before 429 `TooManyRequests`, with as much burst. `nil`: no limit. Apple
-    /// publishes none; a server in production saw 429 above about 4.
+    /// Maximum number of broadcasts to one channel per minute; more get 429 `TooManyRequests`. A burst may have all of
+    /// them at once. `nil`: no limit. Apple publishes none; a server in production saw 429 above about 4.
     public var channelPushesPerMinuteMax: Int? = 4
     /// Whether an app without channels gets an empty body instead of an empty list. Apple's page describes both.
     public var listsNoChannelsWithoutBody = false
     /// Whether a push whose `aps` the phone cannot decode is refused (400 `InvalidPushType`, a broadcast 400
-    /// `BadRequestPayload`). If not, it is accepted as by APNs, and the phone shows nothing. It is a violation either
-    /// way.
+    /// `BadRequestPayload`). If not, it is accepted as by APNs, and the phone shows nothing. Such a push is a violation
+    /// either way.
     public var refusesMeaninglessPayloads = false
 
     /// SETTINGS_MAX_CONCURRENT_STREAMS once a provider token was accepted.
     public var concurrentStreamsMax: UInt32 = 1_000
-    /// Whether only one stream is allowed until then, as Apple documents.
+    /// Whether only one stream is allowed until a provider token was accepted, as Apple documents.
     public var opensWithOneStream = true
     /// Whether a 4xx (except 410) lowers the limit to 1 until the next 200, as was seen in 2016.
     public var collapsesOnRejection = false
@@ -126,8 +128,8 @@ public struct SimulatorConfiguration: Sendable {
     /// `onPush` apply. `app` gives the bundle id of the token's app; empty if unknown.
     public var contentFault: (@Sendable (_ content: PushContent, _ body: Span<UInt8>, _ app: () -> String) -> String?)?
 
-    /// Whether a provider token's signature is checked, and its key must be registered. Off is for other people's load
-    /// generators.
+    /// Whether a provider token's signature is checked, and its key must be registered. Switch this off for load
+    /// generators that cannot sign.
     public var checksSignatures = true
     /// The seed of all randomness: jitter, rates of faults, ids. With the same seed, the same requests get the same
     /// answers.

@@ -8,7 +8,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
         public var isOpen = true
         /// Number of whole requests on the connection.
         public var requests = 0
-        /// Number of pushes answered 200.
+        /// Number of requests that succeeded, including requests about channels.
         public var accepted = 0
         /// Number of provider tokens accepted, including the first.
         public var providerTokens = 0
@@ -35,7 +35,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var broadcasts = 0
     /// Number of requests about channels that were answered 200, 201 or 204.
     public var channelRequestsAccepted = 0
-    /// Number of answers with another status, by reason. A status from a fault is counted under its reason or number.
+    /// Number of refusals, by reason. A refusal by a fault is counted under the fault's reason, or under its status.
     public var refused: [String: Int] = [:]
     /// Number of requests reset, never answered or lost with a connection cut by a fault.
     public var unanswered = 0
@@ -46,7 +46,7 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     /// Number of reactions of listening phones to messages of channels, by `Device.Reaction`: one for each phone that a
     /// message reached.
     public var broadcastReactions: [String: Int] = [:]
-    /// Number of times that a card got content it already had: once over its channel, and once by its token.
+    /// Number of times that a card got content twice: once over its channel, and once by its token.
     public var bothWays = 0
     /// Channels that are registered now, of all apps.
     public var channels = 0
@@ -71,16 +71,16 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var updateTokens = 0
     /// Requests that a fault fired for.
     public var faultsFired = 0
-    /// Violations of all kinds, those no longer kept included.
+    /// Number of violations of all kinds, including those that are only counted.
     public var violations = 0
-    /// Violations by kind, those no longer kept included.
+    /// Number of violations by kind, including those that are only counted.
     public var violationsByKind: [String: Int] = [:]
     /// The open connections, and the newest `closedConnectionsKeptMax` closed ones.
     public var connections: [Connection] = []
     /// Number of requests that are unanswered now because of latency.
     public var delayed = 0
 
-    /// Maximum number of closed connections whose numbers are kept.
+    /// Maximum number of closed connections whose counts are kept.
     public static let closedConnectionsKeptMax = 64
 
     /// Counts at zero.

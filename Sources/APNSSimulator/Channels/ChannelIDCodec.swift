@@ -3,9 +3,9 @@ import PushModel
 
 /// The id of a channel: base64 of random bytes, as APNs gives it.
 enum ChannelIDCodec {
-    /// Longest id that is looked up, characters. This server makes no longer ones.
+    /// Longest id that is looked up, characters. This server makes shorter ids.
     static let byteCountMax = 256
-    /// Range of the number of random bytes in a new id. It varies, because Apple says to assume no length.
+    /// Range of the number of random bytes in a new id. The number varies, because Apple says to assume no length.
     static let randomByteCounts = 12...20
 
     /// A new id.
@@ -35,7 +35,8 @@ enum ChannelIDCodec {
         return true
     }
 
-    /// The id in a JSON string, which has its quotes and may escape slashes; `nil` if the string is not an id.
+    /// Returns the id in a JSON string. The string includes its quotes, and may escape slashes. Returns `nil` if it is
+    /// not an id.
     static func read(_ string: Span<UInt8>) -> [UInt8]? {
         guard string.count > 2, string.count <= 2 * Self.byteCountMax else { return nil }
         var id: [UInt8] = []

@@ -23,12 +23,12 @@ struct BroadcastChannel {
     var deletedMillis: Int64?
     /// Number of messages accepted so far.
     var published = 0
-    /// When the last one was accepted, milliseconds since 1970.
+    /// When the last message was accepted, milliseconds since 1970.
     var lastPublishedMillis: Int64 = .min
     var stored: StoredMessage?
     /// Indices of the devices that listen.
     var listeners: [Int32] = []
-    /// A phone that was always online.
+    /// A phone that was always online and listened to the channel.
     var witness = Device()
     /// Number of messages left before 429, at `allowanceMillis`.
     var allowance: Double = 0
@@ -57,8 +57,8 @@ struct ChannelTable {
         self.records.filter { $0.value.isRegistered && (app == nil || $0.value.app == app) }.keys.sorted()
     }
 
-    /// Numbers of an app's channels that were registered at a time, oldest first. Of those deleted since, the newest
-    /// `deletedKeptMax` are known.
+    /// Numbers of an app's channels that were registered at a time, oldest first. A channel that was deleted since then
+    /// is missing if its record is no longer kept.
     func registered(app: String, atMillis: Int64) -> [Int32] {
         self.records.filter { _, record in
             record.app == app && record.createdMillis <= atMillis && (record.deletedMillis ?? .max) > atMillis

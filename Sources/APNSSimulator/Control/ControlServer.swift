@@ -29,7 +29,7 @@ public struct ControlServer: Service {
     /// - Parameters:
     ///   - port: 0 for any free one.
     ///   - providerTokens: signs the answer to `GET /provider-token`; `nil` for none.
-    ///   - onListening: called with the port when it accepts requests.
+    ///   - onListening: called with the port when the server accepts requests.
     public init(
         simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil,
         logger: Logger,
@@ -183,7 +183,7 @@ public struct ControlServer: Service {
         var server: ServerFaultsView
     }
 
-    /// Faults of the whole server, under the names used in requests. Those not in force are left out.
+    /// Faults of the whole server, under the names used in requests. Faults that are not in force are left out.
     private struct ServerFaultsView: Encodable {
         struct Latency: Encodable { var millis, jitterMillis: Int64 }
         struct ListLag: Encodable { var millis: Int64 }
@@ -208,7 +208,7 @@ public struct ControlServer: Service {
         }
     }
 
-    // Answers
+    // MARK: Answers
 
     static func answering(
         _ request: Request, _ body: ([UInt8]) async throws(FlatDocument.Refusal) -> Response
@@ -238,7 +238,7 @@ public struct ControlServer: Service {
         Self.line { $0.object(write) }
     }
 
-    /// The answer to an order that was carried out.
+    /// The answer to a request that was carried out.
     static var done: Response { Self.object { $0.member("ok", true) } }
 
     static func json(encoding value: some Encodable) throws -> Response {

@@ -94,7 +94,7 @@ enum FaultDocument {
         return kind
     }
 
-    /// Reads a channel id. A header field must be able to hold it; it need not be like one of Apple's.
+    /// Reads a channel id. The id must fit into a header field. It need not look like one of Apple's.
     private static func channelID(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> [UInt8] {
         guard let id = try document.text("id"), (1...Self.channelIDByteCountMax).contains(id.utf8.count),
             id.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
@@ -136,7 +136,7 @@ enum FaultDocument {
             throw FlatDocument.Refusal(
                 text: "'reason' must be a word without quotes, backslashes and control characters")
         }
-        // Large enough for any date in milliseconds.
+        // 2^52 is large enough for any date in milliseconds.
         let timestamp = try document.integer("timestampMillis", in: 0...(1 << 52))
         let retryAfter = try document.integer("retryAfterSeconds", in: 0...86_400)
         let date = try document.text("date")

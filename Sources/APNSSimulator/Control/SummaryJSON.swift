@@ -82,7 +82,7 @@ enum SummaryJSON {
         _ name: StaticString, counts: [some Hashable: Int], to json: inout JSONWriter
     ) {
         json.object(name) { json in
-            // Names that are numbers are sorted by length first, which is the order of the numbers.
+            // Some names are numbers. Sorting by length first puts numbers in their order.
             let counts = counts.map { (name: "\($0.key)", count: $0.value) }
             for (name, count) in counts.sorted(by: { ($0.name.utf8.count, $0.name) < ($1.name.utf8.count, $1.name) }) {
                 json.name(escaping: name)

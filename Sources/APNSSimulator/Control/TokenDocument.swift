@@ -6,7 +6,7 @@ enum TokenDocument {
     /// The app gets a new token for the same activity.
     case rotate(to: String, keepsOld: Bool, sinceMillis: Int64?)
 
-    /// The kind of the token.
+    /// The token has this kind from now on.
     case kind(TokenKind)
 
     /// The kind with this name; `nil` for none.

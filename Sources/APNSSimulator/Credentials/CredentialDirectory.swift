@@ -24,7 +24,8 @@ public struct CredentialDirectory: Sendable {
     /// The path of `AuthKey_<id>.p8`, for a worker's configuration.
     public let providerKeyPath: String
 
-    /// Opens `path`, and makes the directory and all missing files.
+    /// Opens `path`, and makes what is missing: the directory and the provider key. If one of the three files for TLS
+    /// is missing, all three are made anew.
     /// - Parameters:
     ///   - names: DNS names and IP addresses of the certificate, if it must be made.
     ///   - nowSeconds: seconds since 1970.
@@ -87,8 +88,8 @@ public struct ProviderTokenMint: Sendable {
         self.teamID = teamID
     }
 
-    /// A token issued at `nowSeconds` (seconds since 1970), valid for an hour. It is a secret, although of a throwaway
-    /// key.
+    /// A token issued at `nowSeconds` (seconds since 1970), valid for an hour. The token is a secret, although its key
+    /// is only for tests.
     public func token(nowSeconds: Int64) throws(TLSError) -> [UInt8] {
         let input = ProviderTokenClaims.signingInput(
             keyID: self.keyID, teamID: self.teamID, issuedAtSeconds: nowSeconds)

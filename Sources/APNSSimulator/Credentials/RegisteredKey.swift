@@ -10,7 +10,7 @@ public struct RegisteredKey: Sendable {
     public var publicKey: ES256PublicKey
     /// The key's environment; `nil` for both.
     public var environment: SimulatorConfiguration.Environment?
-    /// Bundle ids for which the key is valid; empty for all of its team.
+    /// Bundle ids for which the key is valid; empty for all apps of its team.
     public var apps: [String]
 
     public init(

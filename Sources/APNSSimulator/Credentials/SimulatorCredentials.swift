@@ -16,8 +16,8 @@ public struct SimulatorCredentials: Sendable {
     /// Validity of a generated certificate, seconds.
     public static let validSeconds: Int64 = 30 * 86_400
 
-    /// Makes an authority and a certificate for `names`, valid from an hour before `nowSeconds` (seconds since 1970)
-    /// for 30 days.
+    /// Makes an authority and a certificate for `names`. They are valid from an hour before `nowSeconds` (seconds since
+    /// 1970) until 30 days after it.
     public static func generate(
         names: [String] = ["localhost", "127.0.0.1", "::1"], nowSeconds: Int64
     ) throws(TLSError) -> SimulatorCredentials {

@@ -1,4 +1,5 @@
-/// An array that grows by pieces. Nothing is copied when it grows, and at most one piece is unused.
+/// An array that grows by pieces of 4,096 elements. Nothing is copied when it grows, and only the last piece can have
+/// unused memory.
 struct ChunkedArray<Element> {
     private static var chunkCountLog2: Int { 12 }
     private static var chunkCount: Int { 1 << Self.chunkCountLog2 }

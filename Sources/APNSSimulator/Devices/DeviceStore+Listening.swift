@@ -1,6 +1,6 @@
 import DeviceModel
 
-/// Counts of what phones did with one message.
+/// Counts of what phones did with one or several messages.
 struct Reactions {
     /// Number of phones by `Device.Reaction.rawValue`.
     var counts = Array(repeating: 0, count: Device.Reaction.allCases.count)
@@ -50,7 +50,7 @@ extension DeviceStore {
         return reaction
     }
 
-    /// Remembers which way a card got its content, and whether the other way brought the same again.
+    /// Remembers by which way a card got its content. Counts if the other way has brought the same content again.
     private mutating func rememberWay(
         _ reaction: Device.Reaction, to content: PushContent, by way: PhoneState.Way, of device: Int
     ) {
@@ -69,7 +69,7 @@ extension DeviceStore {
         self.bothWaysCount += 1
     }
 
-    // Listening
+    // MARK: Listening
 
     /// The channel a phone listens to; `nil` for none.
     func channel(of device: Int) -> BroadcastChannel? {
@@ -88,7 +88,8 @@ extension DeviceStore {
         self.phones[Int32(device)] = phone
         self.channels.change(number) { channel in
             channel.listeners.append(Int32(device))
-            // The channel has ended and gets a new listener, so its witness starts over with a new card.
+            // The activity on the channel has ended, and a new phone listens. The witness therefore starts over with a
+            // new card.
             if channel.witness.phase == .ended || channel.witness.phase == .endedBySystem { channel.witness = Device() }
         }
     }
@@ -160,7 +161,7 @@ extension DeviceStore {
             device, content, body: body, by: .channel, priority: priority, nowMillis: nowMillis, rules: rules)
     }
 
-    // Being away
+    // MARK: Being away
 
     func isOnline(_ device: Int) -> Bool { self.phones[Int32(device)]?.isOnline ?? true }
 

@@ -3,7 +3,7 @@ import DeviceModel
 /// Push-to-start: phones, the cards that starts put up on them, and the cards' update tokens.
 extension DeviceStore {
     static let hourMillis: Int64 = 3_600_000
-    /// Maximum number of earlier starts that are examined: nobody may send that many to one phone.
+    /// Maximum number of earlier starts that are examined. No sender should start that many cards on one phone.
     private static let startsLookedAtMax = 1_024
 
     /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.
@@ -92,9 +92,9 @@ extension DeviceStore {
         self.tokens[Int(record.token)].start = Int32(self.starts.count - 1)
     }
 
-    // Looking back
+    // MARK: Looking back
 
-    /// Passes the starts with a token to `body`, newest first, until that returns `false`.
+    /// Passes the starts with a token to `body`, newest first, until `body` returns `false`.
     private func eachStart(_ token: Int, _ body: (StartRecord) -> Bool) {
         guard self.isStartToken(token) else { return }
         var index = self.tokens[token].start
@@ -111,7 +111,8 @@ extension DeviceStore {
         return entry.kind == .start || (entry.kind == .any && entry.start >= 0)
     }
 
-    /// The kind of a token, as it was set, or by the first push to it.
+    /// The kind of a token, as it was set. A token without a set kind counts as a push-to-start token after its first
+    /// `start`.
     func kind(ofToken token: Int) -> TokenKind { self.isStartToken(token) ? .start : self.tokens[token].kind }
 
     private func startCount(_ token: Int, since millis: Int64) -> Int {
@@ -204,7 +205,7 @@ extension DeviceStore {
         return summary
     }
 
-    // Update tokens
+    // MARK: Update tokens
 
     /// Gives a card's app an update token, which it reports to its server at `dueMillis`. Does nothing for a start that
     /// put up no card.

@@ -12,7 +12,7 @@ struct PhoneState {
         var expirationSeconds: Int64
     }
 
-    /// How something reached a card.
+    /// How a message reached a card.
     enum Way { case token, channel }
 
     var isOnline = true
@@ -23,11 +23,11 @@ struct PhoneState {
     /// Number of messages that the channel had published when the phone began to listen, or last got one.
     var heard = 0
     var waiting: WaitingPush?
-    /// Number of channel messages that reached it.
+    /// Number of channel messages that reached the phone.
     var messageCount: UInt32 = 0
-    /// The way in which the card got its content; `nil` if it had that before the phone listened.
+    /// The way in which the card got its content; `nil` if the card had that content before the phone listened.
     var shownBy: Way?
-    /// Number of times that the card got content it already had: once over its channel, and once by its token.
+    /// Number of times that the card got content twice: once over its channel, and once by its token.
     var bothWaysCount: UInt32 = 0
 
     /// Whether nothing here must be kept.

@@ -1,5 +1,5 @@
-/// One `start` that reached the phone of a push-to-start token: the origin of a card. Its number, counted from 1, is
-/// the activity's.
+/// One `start` that reached the phone of a push-to-start token: the origin of a card. The number of the record, counted
+/// from 1, is the activity's number.
 struct StartRecord {
     /// When the start arrived, milliseconds since 1970.
     let atMillis: Int64
@@ -11,10 +11,10 @@ struct StartRecord {
     var token: Int32
     /// The previous start with this token; -1 for none.
     let previous: Int32
-    /// Device index of the card; -1 if it was over the budget, and no card was put up.
+    /// Device index of the card; -1 if the start was over the budget and put up no card.
     var card: Int32 = -1
     /// Token index of the card's newest update token; -1 for none.
     var updateToken: Int32 = -1
-    /// Number of starts with this token in the hour ending with this one, itself included.
+    /// Number of starts with this token in the hour that ends with this start, including this start.
     let startsWithinHour: UInt16
 }

@@ -42,20 +42,21 @@ struct TokenTable {
         mutating func answered() { self.inFlight = self.inFlight == 0 ? 0 : self.inFlight - 1 }
     }
 
-    /// Number of pushes left before 429, at a time.
+    /// Number of pushes that a token may get before 429, at the time `asOfMillis`.
     struct Allowance {
         var pushes: Float
-        /// The time of the count, milliseconds since 1970.
+        /// The time for which `pushes` was computed, milliseconds since 1970.
         var asOfMillis: Int64
     }
 
-    /// Size of a block as a power of two; a token's bytes are in one block.
+    /// Binary logarithm of a block's size in bytes. A token's bytes are in one block.
     private static let blockByteCountLog2: UInt32 = 20
     private static let blocksMax = 1 << (32 - 20)
 
     private var entries = ChunkedArray<Entry>()
     private var blocks: [[UInt8]] = []
-    /// Indices into `entries` plus one; 0 if free. Their number is a power of two, and at most three quarters are used.
+    /// Each slot has an index into `entries` plus one, or 0 if it is free. The number of slots is a power of two, and
+    /// at most three quarters are used.
     private var slots: [UInt32] = Array(repeating: 0, count: 1_024)
     /// When a token's state began, milliseconds since 1970, if known.
     private var since: [Int32: Int64] = [:]

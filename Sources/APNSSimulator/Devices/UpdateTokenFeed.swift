@@ -1,4 +1,5 @@
-/// Update tokens in the order in which apps report them to their servers, some of them later.
+/// Update tokens in the order in which apps report them to their servers. An app may report a token some time after the
+/// start.
 struct UpdateTokenFeed {
     struct Entry {
         /// When the token is reported, milliseconds since 1970.
@@ -11,7 +12,8 @@ struct UpdateTokenFeed {
 
     /// The reported tokens, in order.
     private(set) var reported = ChunkedArray<Entry>()
-    /// A binary heap of tokens to be reported, earliest first; at the same time, in the order of their starts.
+    /// A binary heap of tokens to be reported, earliest first. Tokens with equal times are in the order of their
+    /// starts.
     private var waiting: [Entry] = []
 
     /// Number of tokens, reported or not.

@@ -32,8 +32,8 @@ public struct Fault: Sendable, Equatable {
         /// The request is carried out twice, and the second result is the answer: a phone gets a push twice, or a
         /// channel is made twice.
         case twice
-        /// The request is carried out as usual, but a creation is answered with this channel id. It need not be base64,
-        /// nor new.
+        /// The request is carried out as usual, but a creation is answered with this channel id. The id need not be
+        /// base64 or new.
         case channelID([UInt8])
     }
 
@@ -75,8 +75,8 @@ public struct GoAway: Sendable, Equatable {
     public enum LastStream: Sendable, Equatable {
         /// The highest stream that the client opened.
         case highest
-        /// The request of the fault, or a higher one that was judged before. As the GOAWAY says, requests that the
-        /// client sent after it are not judged. In an action it is the same as `highest`.
+        /// The stream of the request that the fault hit, or a higher stream that was judged before. Requests on higher
+        /// streams are not judged, as the GOAWAY says. In a `ConnectionAction`, `current` means the same as `highest`.
         case current
         /// The last stream is this number of streams below the client's highest. If a stream above it was already
         /// judged, the GOAWAY wrongly says that it was not.
@@ -106,7 +106,7 @@ public struct GoAway: Sendable, Equatable {
     }
 }
 
-/// A fault of the simulator's list, until it is cleared or used up.
+/// Identifies a fault of the simulator's list, also after it was cleared or used up.
 public struct FaultID: Hashable, Sendable {
     /// The fault's number in the list.
     public var rawValue: Int
@@ -125,7 +125,7 @@ public struct Latency: Sendable, Equatable {
         self.jitterMillis = jitterMillis
     }
 
-    /// An hour: longer than any timeout.
+    /// Maximum of each delay, milliseconds: an hour, which is longer than any timeout.
     public static let millisMax: Int64 = 3_600_000
 }
 
@@ -137,7 +137,8 @@ public enum ConnectionAction: Sendable, Equatable {
     case cut
     /// TCP is reset (RST): data on its way is lost.
     case reset
-    /// The connection is closed with close_notify, like a server's orderly restart, although requests are unanswered.
+    /// The connection is closed with close_notify, as when a server restarts in good order, even if requests are
+    /// unanswered.
     case close
     /// Half a TLS record is sent, then the connection ends.
     case cutMidRecord

@@ -3,7 +3,7 @@ import PushModel
 
 /// The faults in force, in order. Decides which one, if any, applies to a request.
 struct FaultList {
-    /// Maximum number of faults that the control API accepts.
+    /// Maximum number of faults in the list. A further fault replaces the oldest one.
     static let faultsMax = 1_000
 
     struct Entry {
@@ -18,7 +18,8 @@ struct FaultList {
     }
 
     private(set) var entries: [Entry] = []
-    /// Number of times that used up and cleared faults fired. The newest are kept.
+    /// Number of times that used-up and cleared faults fired. When there are `faultsMax` entries, the next entry
+    /// replaces all.
     private var finished: [FaultID: Int] = [:]
     private var nextID = 1
 
@@ -55,10 +56,11 @@ struct FaultList {
         var connection: Int
     }
 
-    /// The fault that applies to this request. It draws from `random` only for faults with a rate below 1.
+    /// Returns the effect of the fault that applies to this request. Draws from `random` only for faults with a rate
+    /// below 1.
     /// - Parameters:
     ///   - tokenText: the token as in the path; empty if the request has none.
-    ///   - channelID: of the header field; empty if the request has none.
+    ///   - channelID: the value of `apns-channel-id`; empty if the request has none.
     mutating func hit(
         _ target: Target, tokenText: Span<UInt8>, channelID: Span<UInt8>, random: inout SplitMix64
     ) -> (effect: Fault.Effect, prepared: PreparedAnswer?)? {

@@ -12,7 +12,7 @@ struct FrameBytes {
 
     private(set) var bytes: [UInt8] = []
 
-    /// - Parameter announced: the length in the frame's header; `nil` for its payload's.
+    /// - Parameter announced: the length in the frame's header; `nil` for the payload's length.
     mutating func append(
         type: FrameType, flags: UInt8 = 0, streamID: Int32, announced: Int? = nil, _ payload: [UInt8]
     ) {

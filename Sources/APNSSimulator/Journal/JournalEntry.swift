@@ -16,7 +16,8 @@ public enum JournalEntry: Equatable, Sendable {
     case channelDeletion(atMillis: Int64, id: String)
     /// APNs accepted a broadcast.
     case broadcast(atMillis: Int64, channel: String, priority: Int, expirationSeconds: Int64, body: [UInt8])
-    /// An app made its phone listen to a channel; `nil` for none. The effect of a `start` has no entry of its own.
+    /// An app made its phone listen to a channel; `nil` for none. If a `start` makes the app listen, there is no such
+    /// entry.
     case listening(token: String, channel: String?)
     /// A phone went away, or returned.
     case presence(atMillis: Int64, token: String, isOnline: Bool)

@@ -52,7 +52,7 @@ struct JournalLine {
         self.bodyByteCount = bodyByteCount
     }
 
-    /// The entry with its body, which is ignored if the entry has none.
+    /// Returns the entry with `body`. The body is ignored if the kind of entry has none.
     func entry(body: [UInt8]) -> JournalEntry {
         switch self.bare {
         case .push(let atMillis, let token, let topic, let priority, _):

@@ -1,8 +1,8 @@
 import Glibc
 import Redaction
 
-/// Appends to a journal. After `flush` the operating system has everything: it survives any end of the process, but not
-/// of the machine.
+/// Appends to a journal. After `flush`, the operating system has every entry. The entries survive a crash of the
+/// process, but perhaps not of the machine.
 struct JournalWriter {
     private let descriptor: Int32
     private var bytes: [UInt8] = []

@@ -4,7 +4,7 @@ public import DeviceModel
 public struct JournaledPhones {
     var store: DeviceStore
     private let rules: DeviceRules
-    /// When the last push arrived. Entries about update tokens have no time of their own.
+    /// When the last push arrived. Entries about rotated tokens have no time of their own.
     private var newestMillis: Int64 = 0
 
     /// - Parameter rules: those of the simulator that wrote the journal.

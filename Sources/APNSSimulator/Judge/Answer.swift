@@ -1,6 +1,6 @@
 import HTTP2Session
 
-/// One answer to send. It is a plain value, except for the rare prepared one.
+/// One answer to send. It is a plain value, except for `prepared`, which is rare.
 struct Answer {
     var streamID: Int32
     /// Whether this answers a broadcast or a request about channels. Its id is then in `apns-request-id` instead of

@@ -17,12 +17,12 @@ struct ConnectionRecord {
     private(set) var issuedAtSeconds: Int64 = 0
     /// `ProviderTokenChecks.generation` when the token was accepted.
     private(set) var keysGeneration = 0
-    /// When a new provider token replaced another, milliseconds since 1970; `nil` before.
+    /// When a provider token last replaced another on this connection, milliseconds since 1970; `nil` if none has.
     var tokenChangedMillis: Int64?
-    /// The last stream of the GOAWAYs so far. Requests above it are not processed.
+    /// The lowest last stream that a GOAWAY has named so far. Requests above it are not processed.
     var lastStreamIDMax = Int32.max
-    /// The highest stream whose request was judged; 0 before the first. A request is judged when it is complete, which
-    /// a higher stream may be earlier than a lower one.
+    /// The highest stream whose request was judged; 0 before the first. A request is judged when it is complete. A
+    /// request on a higher stream may be complete before one on a lower stream.
     var judgedStreamIDMax: Int32 = 0
     /// Whether a request was rejected lately, so that only one stream is allowed until the next success.
     var isCollapsed = false

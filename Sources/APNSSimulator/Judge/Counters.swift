@@ -19,7 +19,7 @@ struct Counters {
     var heard = Reactions()
     /// Number of answers that wait for their time, on all connections.
     var delayed = 0
-    /// Number of tokens refused because `devicesMax` was reached.
+    /// Number of times that a token found no room, because `devicesMax` was reached.
     var devicesFull = 0
     /// Number of reactions by `Device.Reaction.rawValue`.
     var reactions = Array(repeating: 0, count: Device.Reaction.allCases.count)

@@ -55,7 +55,8 @@ struct ParsedProviderToken {
     }
 }
 
-/// Checks provider tokens against the registered keys, and remembers on which connections they are accepted.
+/// Checks provider tokens against the registered keys. Remembers in a connection's record which token was accepted
+/// there.
 struct ProviderTokenChecks {
     /// Greatest difference of `iat` from the server's clock, seconds.
     static let ageSecondsMax: Int64 = 3_600

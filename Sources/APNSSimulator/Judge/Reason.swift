@@ -1,7 +1,7 @@
 /// Why APNs refuses a request, with Apple's spelling ("Handling notification responses from APNs", and "Handling error
 /// responses from APNs" for broadcasts and channels).
 ///
-/// It is deliberately a second table, because it judges the worker's table of reasons.
+/// It deliberately shares nothing with the worker's `ReasonTable`, because tests check that table against this one.
 public enum Reason: String, Sendable, CaseIterable, Codable {
     case badCollapseID = "BadCollapseId"
     case badDeviceToken = "BadDeviceToken"

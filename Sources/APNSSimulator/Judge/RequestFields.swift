@@ -15,7 +15,7 @@ struct RequestFields {
     var contentEncoding: Range<Int>?
     var channelID: Range<Int>?
     var requestID: Range<Int>?
-    /// Whether a field occurs twice that may be given once.
+    /// Whether a field that may occur only once occurs twice.
     var hasDuplicates = false
 
     init(_ fields: ArraySlice<HTTP2FieldRange>, bytes: Span<UInt8>) {

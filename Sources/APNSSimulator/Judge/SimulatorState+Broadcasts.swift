@@ -4,7 +4,8 @@ import HTTP2Session
 /// Broadcasts (Apple: "Sending broadcast push notification requests to APNs").
 extension SimulatorState {
     static let broadcastByteCountMax = 5_120
-    /// Largest content that ActivityKit accepts, bytes. APNs does not check it, so a larger one is only recorded.
+    /// Largest content that ActivityKit accepts, bytes. APNs does not check the size, so a larger content is only
+    /// recorded as a violation.
     static let contentStateByteCountMax = 4_096
 
     mutating func broadcastVerdict(
@@ -24,7 +25,7 @@ extension SimulatorState {
     /// The values of a valid broadcast's header fields.
     private struct Heading {
         var priority: Int
-        /// Seconds since 1970; 0 if it must not be stored.
+        /// Seconds since 1970; 0 if the message must not be stored.
         var expirationSeconds: Int64
     }
 
@@ -57,7 +58,7 @@ extension SimulatorState {
         }
         if request.bodyByteCount == 0 { return .payloadEmpty }
         if request.bodyByteCount > Self.broadcastByteCountMax { return .payloadTooLarge }
-        // APNs takes only JSON without a content encoding: an encoded body is not JSON.
+        // APNs takes only plain JSON, so a body with a content encoding is refused.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             return .badRequestPayload
         }
@@ -89,7 +90,7 @@ extension SimulatorState {
         return value.equals("1") ? 1 : nil
     }
 
-    /// Takes a broadcast from a channel's leaky bucket.
+    /// Takes one broadcast from a channel's allowance per minute. Returns `false` if nothing is left of it.
     private mutating func takeAllowance(ofChannel number: Int32, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.channelPushesPerMinuteMax else { return true }
         var isAllowed = false
@@ -151,7 +152,8 @@ extension SimulatorState {
         return nil
     }
 
-    /// Checks a broadcast as a phone that was always online sees it: once for the channel, not once for each phone.
+    /// Checks a broadcast with the channel's witness, a phone that was always online. A fault is therefore recorded
+    /// once for the channel, and not for each phone.
     private mutating func watch(
         _ content: PushContent, _ body: Span<UInt8>, to number: Int32, _ priority: Int, nowMillis: Int64,
         _ fault: (Violation.Kind, String, inout SimulatorState) -> Void

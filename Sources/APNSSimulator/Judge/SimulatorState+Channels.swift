@@ -5,7 +5,7 @@ import HTTP2Session
 
 /// Requests about channels, and what they share with broadcasts (Apple: "Sending channel management requests to APNs").
 extension SimulatorState {
-    /// Largest body, bytes: that of a broadcast, because Apple names no limit. Real bodies are far smaller.
+    /// Largest body, bytes. Apple names no limit, so the limit for broadcasts is used. Real bodies are far smaller.
     static let channelBodyByteCountMax = 5_120
 
     mutating func managementVerdict(
@@ -52,7 +52,7 @@ extension SimulatorState {
         return nil
     }
 
-    // Requirements of every request about channels
+    // MARK: Requirements of every request about channels
 
     enum Found<Value> {
         case found(Value)
@@ -115,7 +115,7 @@ extension SimulatorState {
         return String(decoding: bytes.extracting(field.prefix(ChannelIDCodec.byteCountMax)).array, as: UTF8.self)
     }
 
-    // Creating
+    // MARK: Creating
 
     /// The body of a creation. Other keys have no documented effect and are ignored.
     private struct Settings: Decodable {
@@ -147,7 +147,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// Makes a channel. Returns `nil` if the app has as many as it may.
+    /// Makes a channel. Returns `nil` if the app has its maximum number of channels already.
     mutating func createChannel(app: String, storage: ChannelStorage, nowMillis: Int64) -> Int32? {
         let countMax = self.channelsMax[app] ?? self.configuration.channelsPerAppMax
         guard self.store.channels.registeredCount(app: app) < countMax else { return nil }
@@ -168,7 +168,7 @@ extension SimulatorState {
         self.store.deleteChannel(number, atMillis: nowMillis)
     }
 
-    /// Switches the capability on or off. Off deletes every channel of the app, as Apple's portal does.
+    /// Switches the capability on or off. Switching it off deletes every channel of the app, as in Apple's portal.
     mutating func setBroadcasts(_ isOn: Bool, app: String, nowMillis: Int64) {
         if isOn {
             self.appsWithoutBroadcasts.remove(app)
@@ -180,7 +180,7 @@ extension SimulatorState {
         }
     }
 
-    // Answers
+    // MARK: Answers
 
     private func settingsJSON(of number: Int32) -> [UInt8] {
         let storage = self.store.channels[number]?.storage ?? .none

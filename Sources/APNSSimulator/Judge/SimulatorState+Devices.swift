@@ -7,7 +7,8 @@ extension SimulatorState {
     /// How long APNs stores a push without an expiration, seconds (Apple: 30 days).
     static let storedSecondsUnlessSaid: Int64 = 30 * 86_400
 
-    // The checks, in APNs' order. `nil` means accepted, and the device has the push.
+    /// Checks a push, in APNs' order. Returns `nil` if APNs accepts the push, which the phone then gets, unless it is
+    /// away.
 
     mutating func deviceVerdict(
         _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
@@ -28,7 +29,7 @@ extension SimulatorState {
         if found == nil {
             switch self.configuration.unknownTokens {
             case .accept:
-                // A second reference, so that the store may change while the token's bytes are borrowed.
+                // `token` is a second reference, so that the store may change while the token's bytes are borrowed.
                 let token = self.token
                 found = self.store.addDevice(token.span, hash: hash)
             case .reject: return .badDeviceToken
@@ -129,7 +130,7 @@ extension SimulatorState {
             self.recordRefusal(sizeFault, fields, bytes, on: connection, nowMillis: nowMillis)
             return sizeFault
         }
-        // APNs takes only JSON without a content encoding: an encoded body is not JSON.
+        // APNs takes only plain JSON, so a body with a content encoding is refused.
         if let encoding = fields.contentEncoding, !bytes.extracting(encoding).equals("identity") {
             self.recordRefusal(.payloadEmpty, fields, bytes, on: connection, nowMillis: nowMillis)
             return .payloadEmpty
@@ -144,7 +145,7 @@ extension SimulatorState {
             messageID: answer.messageID, on: connection, nowMillis: nowMillis)
     }
 
-    /// Takes a push from a device's leaky bucket.
+    /// Takes one push from a device's allowance per minute. Returns `false` if nothing is left of it.
     private mutating func takeAllowance(_ index: Int, nowMillis: Int64) -> Bool {
         guard let perMinute = self.configuration.devicePushesPerMinuteMax else { return true }
         let left = self.store.tokens.allowances[Int32(index)]
@@ -192,7 +193,8 @@ extension SimulatorState {
         return nil
     }
 
-    /// Gives the phone a push. `connection` is `nil` if it waited for the phone, because its connection is forgotten.
+    /// Gives the phone a push. `connection` is `nil` for a push that waited for the phone: the connection that brought
+    /// the push is forgotten.
     mutating func handOver(
         _ index: Int, _ content: PushContent?, _ body: Span<UInt8>, priority: Int, messageID: (UInt64, UInt64),
         on connection: ConnectionRecord?, nowMillis: Int64
@@ -350,7 +352,7 @@ extension SimulatorState {
         return nil
     }
 
-    /// A time in decimal digits, at most as many as a 64-bit number of seconds has.
+    /// Parses a time of 1 to 18 decimal digits, which always fits into 64 bits.
     static func date(_ value: Span<UInt8>) -> Int64? {
         guard (1...18).contains(value.count) else { return nil }
         var seconds: Int64 = 0

@@ -3,11 +3,11 @@ import HTTP2Session
 
 /// Reports each push and broadcast to observers.
 extension SimulatorState {
-    /// The result of the current request on the phone; reused.
+    /// What is collected about the current request for observers. Each request begins with a new value.
     struct Sight {
         var phone = ObservedPush.Phone.notReached
         var stampBeforeSeconds: Int64?
-        /// What was read of the request; `nil` until it has been read.
+        /// Fields and path of the request; `nil` until they have been read.
         var request: (fields: RequestFields, path: RequestPath)?
     }
 
@@ -90,7 +90,7 @@ extension SimulatorState {
                 hadWaited: true, stampBeforeSeconds: self.sight.stampBeforeSeconds))
     }
 
-    /// What the app's own code finds wrong with what a push brings; `nil` if nothing.
+    /// What the app's own code finds wrong with the content of a push; `nil` if nothing.
     func decodingFault(_ content: PushContent?, _ body: Span<UInt8>, token index: Int) -> String? {
         guard let check = self.configuration.contentFault, let content, !content.contentState.isEmpty else {
             return nil

@@ -2,8 +2,8 @@ import DeviceModel
 
 /// Changes that phones and their apps make by themselves.
 extension SimulatorState {
-    /// Makes the app listen to a channel from now on; `nil` for none. Returns `false` if there is no such channel, or
-    /// no room for the phone.
+    /// Makes the app listen to a channel from now on; with `nil`, to none. Returns `false` if there is no such channel,
+    /// or no room for the phone.
     mutating func setListening(_ token: [UInt8], channel id: String?) -> Bool {
         var number: Int32?
         if let id {
@@ -31,7 +31,8 @@ extension SimulatorState {
                 .presence(atMillis: nowMillis, token: TokenHex.encode(token[...]), isOnline: false))
             return true
         }
-        // The journal has a push where the phone gets it. The waiting push therefore comes before the phone's return.
+        // The journal lists a push when the phone gets it. The waiting push therefore comes before the entry of the
+        // phone's return.
         for card in cards {
             guard let push = self.store.takeWaiting(card, nowMillis: nowMillis) else { continue }
             self.sight = Sight()

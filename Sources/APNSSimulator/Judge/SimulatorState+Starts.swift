@@ -3,7 +3,7 @@ import PushModel
 
 /// Push-to-start tokens, and the update tokens that follow.
 extension SimulatorState {
-    /// Length of update tokens, bytes: the usual one of phones.
+    /// Length of update tokens, bytes, as on most phones.
     private static let updateTokenByteCount = 32
 
     /// Handles a start that reached the phone. The app of its card gets an update token, and reports it later, or

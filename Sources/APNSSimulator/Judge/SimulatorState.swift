@@ -233,12 +233,12 @@ struct SimulatorState {
         rulings.answers.append((answer, delayNanos))
     }
 
-    /// Ends the flight of pushes to these tokens: they are being answered.
+    /// Counts pushes to these tokens as no longer in flight, because they are being answered.
     mutating func answered(_ tokens: [Int32]) {
         for token in tokens { self.store.tokens[Int(token)].answered() }
     }
 
-    // The checks. `nil` means accepted, and the request was carried out.
+    /// Checks a request, and carries it out if it is accepted. Returns `nil` if it is accepted.
 
     private mutating func verdict(
         _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,

@@ -19,7 +19,7 @@ public struct Violation: Equatable, Sendable, Codable {
         case stampOlder
         /// A push after the activity's end.
         case afterEnd
-        /// A `start` for an activity that was started and lives.
+        /// A `start` while a card of the same token is still up.
         case startedTwice
         /// A token was used again after it had been answered 410 or `BadDeviceToken`.
         case deadTokenUsedAgain

@@ -41,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     /// Frames written by hand. They wait until the session has nothing to write, so that they do not land inside one of
     /// its own.
     private var rawFrames: [UInt8] = []
-    /// Streams that end with these frames.
+    /// Streams that end with `rawFrames`.
     private var rawEndings: [(streamID: Int32, errorCode: HTTP2ErrorCode)] = []
     private var slowReading: SlowReading?
     private var isClosing = false
@@ -70,7 +70,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
 
     deinit { self.plaintext.deallocate() }
 
-    // The channel's events
+    // MARK: The channel's events
 
     func handlerAdded(context: ChannelHandlerContext) {
         self.context = context
@@ -123,7 +123,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         self.sendDue()
         if !self.isStarved { self.http.releaseWindows() }
         self.flush(context)
-        // How the session answered a breach of the protocol is known only after the answer was written.
+        // The session reports a breach of the protocol only after its answer to the breach was written.
         if self.http.isFinished || self.http.hasMalformedRequests { self.judge() }
         self.scheduleTimer(context)
         self.closeIfDone(context)
@@ -230,7 +230,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         }
     }
 
-    /// Appends the address of the push's page, behind its id. - Returns: whether there is one.
+    /// Appends the address of the push's page, after the push's id. - Returns: whether there is one.
     private func appendPage(_ answer: Answer) -> Bool {
         guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels, !answer.isPassedOver,
             let page = pageOfPush(MessageID.text(answer.messageID))
@@ -347,7 +347,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         }
     }
 
-    /// Ends in good order: close_notify, then the end of the stream.
+    /// Ends the connection in good order: first close_notify, then the end of TCP.
     private func shutDown(_ context: ChannelHandlerContext) {
         self.tls.shutdown()
         self.writeCiphertext(context)
@@ -366,7 +366,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         self.shared.withState { $0.record(kind, detail, connection: number, nowMillis: now) }
     }
 
-    // On demand
+    // MARK: On demand
 
     func perform(_ action: ConnectionAction) {
         guard let context = self.context, !self.isClosing else { return }
@@ -383,8 +383,8 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         case .cut:
             self.close(context)
         case .reset:
-            // No lingering: closing throws away what is unsent and resets (socket(7)).
-            // Done at once, as this is the channel's loop.
+            // Without lingering, closing discards unsent bytes and resets the connection (socket(7)). The option is set
+            // at once, because this code runs on the channel's loop.
             let noLinger = linger(l_onoff: 1, l_linger: 0)
             _ = (context.channel as? any SocketOptionProvider)?.setSoLinger(noLinger)
             self.close(context)
@@ -424,7 +424,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         try? context.channel.syncOptions?.setOption(.autoRead, value: false)
     }
 
-    /// The client sees a TLS record begin and the connection end within it.
+    /// Sends the first half of a TLS record, and closes the connection.
     private func cutMidRecord(_ context: ChannelHandlerContext) {
         self.http.ping(payload: 0)
         let count = self.http.drain(into: self.plaintext)

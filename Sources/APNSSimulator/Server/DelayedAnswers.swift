@@ -1,5 +1,5 @@
 /// Answers that wait for their time, earliest first. Answers with equal times keep the order in which they were added.
-/// A binary heap that keeps its memory.
+/// The type is a binary heap that keeps its memory.
 struct DelayedAnswers {
     private struct Waiting {
         var dueNanos: UInt64

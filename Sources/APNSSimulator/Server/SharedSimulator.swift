@@ -40,7 +40,7 @@ final class SharedSimulator: Sendable {
         }
     }
 
-    /// Reads the state without changing it; `body` may change what its caller keeps.
+    /// Reads the state without changing it; `body` may change its caller's own values.
     func look(_ body: (inout SimulatorState) -> Void) { self.state.withLock { state in body(&state) } }
 
     /// Like `withState`, but for a connection's loop: `body` may change the connection's own values.
@@ -91,7 +91,7 @@ final class SharedSimulator: Sendable {
         }
     }
 
-    // Connections
+    // MARK: Connections
 
     /// Registers a new connection. Returns `nil` if it must be closed at once.
     func admit(_ door: Door) -> Int? {
@@ -129,7 +129,8 @@ final class SharedSimulator: Sendable {
         return isServed
     }
 
-    /// Answers about these tokens no longer wait: they are about to be written, or their connection is gone.
+    /// Counts `count` delayed answers as no longer waiting: they are about to be written, or their connection is gone.
+    /// `tokens` are the tokens that the answers are about.
     func delayedEnded(_ count: Int, tokens: [Int32] = []) {
         guard count > 0 else { return }
         self.withState { state in
@@ -153,7 +154,7 @@ final class SharedSimulator: Sendable {
         return targets.map { $0.perform(action) }
     }
 
-    /// Admits no further connection, and returns those that are open; `nil` if it was stopped before.
+    /// Admits no further connection, and returns the open ones; `nil` if the simulator was stopped before.
     func stop() -> [SimulatedConnection]? {
         let (connections, waiters) = self.registry.withLock { registry -> ([SimulatedConnection]?, [Waiter]) in
             guard !registry.isStopped else { return (nil, []) }
@@ -165,9 +166,9 @@ final class SharedSimulator: Sendable {
         return connections
     }
 
-    // Waiting
+    // MARK: Waiting
 
-    /// Lets waiting callers check after a change. It costs one lock when nobody waits.
+    /// Lets waiting callers check their conditions after a change. The call costs one lock if nobody waits.
     func changed() {
         guard self.registry.withLock({ !$0.waiters.isEmpty }) else { return }
         let statistics = self.statistics()

@@ -15,7 +15,7 @@ struct SimulatedConnection: Sendable {
         self.channel = channel
     }
 
-    /// - Returns: when it is done.
+    /// - Returns: a future that is fulfilled when the action is done.
     func perform(_ action: ConnectionAction) -> EventLoopFuture<Void> {
         let handler = self.handler
         return self.channel.eventLoop.submit { handler.value.perform(action) }

@@ -1,6 +1,6 @@
 /// Steps over an HPACK header block (RFC 7541 §6) without decoding names, values or the dynamic table.
 enum HeaderBlockWalk {
-    /// Number of header fields in the block; `nil`: not HPACK.
+    /// Number of header fields in the block; `nil` if it is not HPACK.
     static func fieldCount(_ block: Span<UInt8>) -> Int? {
         var at = 0
         var count = 0
@@ -31,7 +31,7 @@ enum HeaderBlockWalk {
         return true
     }
 
-    /// Reads an integer whose prefix has this many bits (RFC 7541 §5.1); `nil`: cut off, or beyond 2^28.
+    /// Reads an integer whose prefix has this many bits (RFC 7541 §5.1); `nil` if it is cut off or has too many bytes.
     private static func integer(_ block: Span<UInt8>, _ at: inout Int, prefix: UInt8) -> Int? {
         let mask = UInt8(truncatingIfNeeded: (1 << Int(prefix)) - 1)
         let first = block[at] & mask

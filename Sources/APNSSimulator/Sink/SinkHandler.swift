@@ -14,7 +14,7 @@ final class SinkHandler: ChannelInboundHandler, ConnectionActor {
     private var context: ChannelHandlerContext?
     private var output: [UInt8] = []
     private var ciphertext = ByteBuffer()
-    /// Answers that wait, in the order in which they are due. Those before `delayedStart` are sent.
+    /// Delayed answers, in the order in which they are sent. Answers before `delayedStart` have left.
     private var delayed: [(dueNanos: UInt64, finished: UInt32)] = []
     private var delayedStart = 0
     private var timerIsSet = false

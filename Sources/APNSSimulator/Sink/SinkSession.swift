@@ -2,8 +2,8 @@
 /// frames and header blocks without decompressing them. It serves to measure a sender, and checks only that a request
 /// has enough header fields and a body.
 ///
-/// Bytes in, bytes out, no socket. It does not read names and values of header fields, so all its answers carry the
-/// same `apns-id`.
+/// The session works on bytes alone and has no socket. It does not read names and values of header fields, so all
+/// answers with 200 carry the same `apns-id`.
 struct SinkSession {
     /// Least number of header fields in a request: four pseudo-header fields, authorization, topic, push type and
     /// priority or id.
@@ -41,7 +41,7 @@ struct SinkSession {
         Self.append32(concurrentStreamsMax, to: &output)
     }
 
-    /// Appends HEADERS with `:status` 200 and an `apns-id`, which end the stream.
+    /// Appends HEADERS that end the stream: 200 with an `apns-id`, or 400 for a faulty request.
     static func appendAnswer(_ finished: UInt32, to output: inout [UInt8]) {
         let isFaulty = finished & Self.faultyBit != 0
         let block = isFaulty ? Self.refusedBlock : Self.acceptedBlock
@@ -178,7 +178,7 @@ struct SinkSession {
             return
         }
         if endsStream {
-            // A push without a body is refused, whatever its header fields.
+            // A push without a body is refused, even if it has all header fields.
             self.finished.append(streamID | Self.faultyBit)
         } else if fieldCount < Self.fieldCountMin {
             guard self.faultyStreams.count < Self.faultyStreamsMax else {

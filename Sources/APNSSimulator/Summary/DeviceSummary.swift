@@ -1,7 +1,7 @@
 public import DeviceModel
 
-/// Counts of what many phones show and have received, for a judge of a million of them. A card was put up by one start,
-/// or belongs to an activity that its app started.
+/// Counts of what many phones, perhaps a million, show and have received. A card was put up by one start, or belongs to
+/// an activity that its app started.
 public struct DeviceSummary: Sendable {
     /// Cards that show the same content.
     public struct Shown: Sendable {
@@ -94,8 +94,9 @@ public struct DeviceSummary: Sendable {
     public internal(set) var alerts: [Alerted] = []
     /// Cards whose alerts were shown by too few cards to be listed.
     public internal(set) var cardsAlertedOtherwise = 0
-    /// Cards that listen to a channel, and messages of channels that reached cards.
+    /// Cards that listen to a channel.
     public internal(set) var listening = 0
+    /// Messages of channels that reached cards.
     public internal(set) var messages = 0
     /// Pushes that were answered 200.
     public internal(set) var pushes = 0

@@ -4,7 +4,7 @@ import PushModel
 /// Counts what phones show and have received, piece by piece, in two passes. What most cards show is known only after
 /// the first pass.
 struct SummaryBuilder {
-    /// Number of groups that are counted apart. Further groups are counted together.
+    /// Maximum number of groups that are counted apart. Further groups are counted together.
     private static let groupsCountedMax = 65_536
 
     private struct ShownKey: Hashable {
@@ -79,7 +79,7 @@ struct SummaryBuilder {
 
     mutating func countUnknown(_ count: Int) { self.summary.unknownTokens += count }
 
-    /// Whether the query covers the token. `isAsked`: the query named it.
+    /// Whether the query covers the token. `isAsked`: the caller named the token itself.
     func covers(_ token: Int, in store: DeviceStore, isAsked: Bool) -> Bool {
         if isAsked { return true }
         let kind = store.kind(ofToken: token)
@@ -176,7 +176,7 @@ struct SummaryBuilder {
             alerts.dropFirst(self.query.groupsMax).reduce(self.alerts.otherwise) { $0 + $1.value.cards }
     }
 
-    // The second time round
+    // MARK: The second pass
 
     mutating func compare(_ token: Int, in store: DeviceStore) {
         let entry = store.tokens[token]
