@@ -32,7 +32,7 @@ package struct StoryEvent: Sendable {
     package var relevanceScore: String?
     /// The channel's id in base64, which is also the key of the record. Only an update or end may have one.
     package var channel: String?
-    /// The audience's id, which is also the key of the record. Only an update or end may have one.
+    /// The audience's id, which is also the key of the record; `nil`: the event is not for an audience.
     package var audience: String?
     /// Whether the event has `"alert": null`, which withdraws earlier alerts that have not been sent. An event cannot
     /// have both this and `alert`.

@@ -77,10 +77,10 @@ package final class StoryPublisher {
         return grown >= self.partitionCount || !growth.known.contains(publication.activity) ? grown : partition
     }
 
-    /// Uses a larger number of partitions from now on. Records of new activities go to the partition that their key has
-    /// by this number. Workers keep a key's order between an old partition and an added one, but not between two old
-    /// ones. So an activity that was published before moves only to an added partition. Kafka must have acknowledged
-    /// everything published so far. Throws when no new producer can be made.
+    /// Uses a larger number of partitions from now on. Records of new activities go to the partition that follows from
+    /// their key and the new number. Workers keep a key's order between an old partition and an added one, but not
+    /// between two old ones. So an activity that was published before moves only to an added partition. Kafka must have
+    /// acknowledged everything published so far. Throws when no new producer can be made.
     package func grow(to partitionCount: Int32) throws {
         // The old producer would continue with the old number for minutes.
         self.producer = try Self.producer(self.settings, self.log)

@@ -31,9 +31,9 @@ final class ClientHandle: @unchecked Sendable {
         return self.context.takeUnretainedValue().tokens?.failure ?? error
     }
 
-    /// Destroys the client on a thread of its own. In librdkafka 2.0.2 this can hang, because it waits for librdkafka's
-    /// threads. The thread that releases the last reference must not hang with it. The flag skips the consumer's close,
-    /// which can hang, too.
+    /// Destroys the client on a thread of its own. Destroying can hang, because librdkafka 2.0.2 waits for its own
+    /// threads. The thread that releases the last reference must not hang, too. The flag skips the consumer's close,
+    /// which can also hang.
     deinit {
         guard !self.isIndestructible.load(ordering: .acquiring) else { return }
         struct Parts: @unchecked Sendable {  // Handed over whole to the one thread that uses them.

@@ -43,8 +43,8 @@ public struct KafkaError: Error, Sendable, Hashable {
     /// The right that the refused operation needs. Kafka's authorization errors do not name it, but `remedy` does.
     public var right: KafkaRight?
 
-    /// An error with this code, which gives the error its `name`. Where `text` or `isRetriable` is `nil`, the code
-    /// gives it, too.
+    /// Makes an error with this code. The code decides the `name`. It also decides `text` and `isRetriable` where they
+    /// are `nil`.
     public init(
         code: Code, text: String? = nil, isRetriable: Bool? = nil, isFatal: Bool = false, subject: Subject = .client
     ) {

@@ -9,8 +9,8 @@ public struct ConsumerConfiguration: Sendable {
     /// moves no partition: the member does not leave the group when it closes, and its partitions wait for it until the
     /// session times out.
     public var groupInstanceID: String?
-    /// The topic that the group subscribes to. The group assigns its partitions to members. With each of them, a member
-    /// also gets the partitions of the riding topics that have the same number.
+    /// The topic that the group subscribes to. The group assigns the topic's partitions to members. With each
+    /// partition, a member also gets the riding topics' partitions of the same number.
     public var driverTopic: String
     /// Topics with as many partitions as the driver topic. Each of their partitions is assigned and revoked together
     /// with the driver's partition of the same number. Their offsets are committed in the same group.

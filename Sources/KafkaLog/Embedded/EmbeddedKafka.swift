@@ -130,8 +130,8 @@ public final class EmbeddedKafka: Sendable {
         self.setLeader(of: [partition], broker: broker)
     }
 
-    /// Makes a broker the leader of several partitions; `nil`: they have no leader. Blocks, for 64 partitions no longer
-    /// than for one.
+    /// Makes a broker the leader of several partitions; `nil`: they have no leader. Blocks. Up to 64 partitions take no
+    /// longer than one.
     public func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.cluster.setLeader(of: partitions, broker: broker)
     }

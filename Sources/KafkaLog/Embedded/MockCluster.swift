@@ -67,8 +67,8 @@ final class MockCluster: Sendable {
     private static let leadersAtOnceMax = 64
 
     /// Sets the leaders of many partitions at once, each on a thread of its own. The mock looks at its commands about
-    /// every eighth of a second and then executes all that wait. So single commands, one after the other, would be
-    /// slow.
+    /// every eighth of a second, and then executes all waiting commands. So single commands, one after the other, would
+    /// be slow.
     func setLeader(of partitions: [TopicPartition], broker: Int32?) {
         self.state.withLock { state in
             guard let mock = state.mock else { return }

@@ -16,7 +16,7 @@ public final class LogSection: Sendable {
     /// Maximum number of records that are taken from librdkafka at once. The batch call loses no records here:
     /// librdkafka pauses no partition of a reader without a group (see `PartitionReader`).
     private static let batchCountMax = 1_000
-    /// Minimum number of waiting records. With fewer, librdkafka is told to check whether it may fetch.
+    /// If fewer records than this wait in the queue, the section tells librdkafka to check whether it may fetch.
     private static let waitingCountMin = 1_000
 
     private struct State: ~Copyable {

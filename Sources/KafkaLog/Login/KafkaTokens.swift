@@ -25,9 +25,8 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// How much later than the token's own expiry is the expiry that librdkafka is told, in milliseconds. Given the
-    /// real one, librdkafka would ask for a new token after four fifths of the token's lifetime. Nobody here answers
-    /// that.
+    /// Milliseconds that are added to a token's expiry before librdkafka is told. Otherwise librdkafka would ask for a
+    /// new token after four fifths of the token's lifetime, and nobody here answers such a question.
     private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())
@@ -90,7 +89,7 @@ public final class KafkaTokens: Sendable {
 
     /// Sets the last token or the reason of a failure in a new client. Another thread may give the client a newer token
     /// at that moment, and this method could overwrite the newer token. So the method repeats until the client has the
-    /// last.
+    /// newest token.
     private func show(to client: ClientHandle) {
         var shown: KafkaToken?
         while true {

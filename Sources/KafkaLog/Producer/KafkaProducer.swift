@@ -14,9 +14,9 @@ public final class KafkaProducer: Sendable {
     /// Checks the settings and makes the client. Contacts nobody yet.
     ///
     /// - Parameters:
-    ///   - onDeliveries: called when a delivery or an error arrives in the empty queue. After it, call
-    ///     `drainDeliveries` until that returns 0. The closure may only schedule this, because it runs on a librdkafka
-    ///     thread that holds a lock.
+    ///   - onDeliveries: called when a delivery or an error arrives in the empty queue. Then call `drainDeliveries`
+    ///     until it returns 0. The closure itself may only schedule that, because a librdkafka thread that holds a lock
+    ///     runs it.
     ///   - onError: gets errors of the producer as a whole, called by `drainDeliveries`. If an error is fatal
     ///     (`isFatal`), make another producer.
     public init(
@@ -82,8 +82,9 @@ public final class KafkaProducer: Sendable {
     /// Maximum number of records that one call of librdkafka gets.
     private static let produceBatchCountMax = 256
 
-    /// Queues `count` plain records of one topic in order, copying them. Never waits. It costs a fraction of single
-    /// calls: the topic is locked once, and a run of records for one partition needs one look-up of the partition.
+    /// Queues `count` plain records of one topic in order, copying them. Never waits. One call costs much less than
+    /// `count` single calls: the topic is locked once, and a run of records for one partition needs one look-up of the
+    /// partition.
     ///
     /// - Parameters:
     ///   - bytes: the bytes of the records' keys and values.

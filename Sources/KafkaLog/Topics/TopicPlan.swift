@@ -51,7 +51,8 @@ public struct TopicPlan: Sendable {
     }
 
     /// The missing topics, with every setting they need except those in `leftOut`. All of them get the number of
-    /// partitions of the existing co-partitioned topics. Outcomes and dead letters get it too, but do not depend on it.
+    /// partitions of the existing co-partitioned topics. Topics for outcomes and dead letters do not depend on that
+    /// number, but get it, too.
     public func missing(existing: [TopicDescription]) -> [NewTopic] {
         let names = Set(existing.map(\.name))
         let partitionCount = self.coPartitionCount(existing: existing) ?? self.partitionCount

@@ -173,7 +173,7 @@ extension ActivityWait {
         let limit = pending.hasAlert ? budget.perHour : max(0, budget.perHour - budget.reserve)
         guard budget.out >= limit else { return nil }
         let kept = pending.hasAlert || budget.reserve == 0 ? "" : ", \(budget.reserve) of them kept for alerts and ends"
-        // Index of the unit whose return makes one free.
+        // Index in `returns` of the unit whose return leaves one unit free.
         let back = budget.out - limit
         let returns = budget.returnsInSeconds
         return ActivityWait(

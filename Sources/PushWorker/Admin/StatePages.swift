@@ -317,7 +317,8 @@ final class StatePages: Sendable {
     }
 
     /// Asks the shards about a key.
-    /// - Parameter everywhere: `true`: all shards; `false`: the one that the key belongs to.
+    /// - Parameter everywhere: `true`: asks all shards. `false`: asks only the shard that the key belongs to, unless
+    ///   the worker does not check where records belong.
     func ask<Found: Sendable>(
         _ asked: Asked, everywhere: Bool,
         _ look: @escaping @Sendable (borrowing ShardEngine, UInt16, EngineTime) -> [Found]

@@ -28,8 +28,8 @@ public struct AppSettings: Sendable {
     public var engine: AppConfiguration
     /// The Apple developer team that the key belongs to: 10 letters and digits.
     public var teamID = ""
-    /// Identifier of the key. `nil`: the key file's name contains it. If `keyFile` is a directory, the worker begins
-    /// with the key that has this identifier; `nil`: with the newest key.
+    /// Identifier of the key to use first. `nil`: for a key file, the file's name contains the identifier; in a
+    /// directory, the newest key is used first.
     public var keyID: String?
     /// Path of the `.p8` file, or of a directory of such files.
     public var keyFile = ""

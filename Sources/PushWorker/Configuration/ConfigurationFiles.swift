@@ -13,8 +13,8 @@ extension WorkerConfiguration {
         "ssl.ca.location", "ssl.certificate.location", "ssl.key.location", "ssl.keystore.location", "ssl.crl.location",
     ]
 
-    /// Faults that would keep the worker from starting. They are found without connecting. They are the faults of
-    /// files. If Kafka's files have none, properties that librdkafka refuses are faults, too.
+    /// Faults that would keep the worker from starting, as far as they are found without connecting. These are faults
+    /// of files. If Kafka's files have no fault, properties that librdkafka refuses are included.
     public func startFaults() -> [ConfigurationFault] {
         let faults = self.fileFaults()
         // A missing file is reported once: librdkafka's own message about it would say nothing more.

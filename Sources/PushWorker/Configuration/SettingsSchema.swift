@@ -104,8 +104,8 @@ public enum SettingsSchema {
 
     private static func value(_ setting: SettingDescription) -> SchemaNode {
         let unit = setting.unit.isEmpty ? "" : " (\(setting.unit))"
-        // Links in the documentation are relative to its page. The schema is read elsewhere, so it has only their
-        // words.
+        // Links in the documentation are relative to its page. The schema is read elsewhere, so it has only the words
+        // of the links.
         let documentation = setting.documentation.replacing(#/\[([^\]]*)\]\([^)]*\)/#) { $0.output.1 }
         var node = Self.shape(setting.shape).with(
             "description",

@@ -16,7 +16,8 @@ public struct WorkerConfiguration: Sendable {
 
     /// Names of the Kafka topics (contract: Topics).
     public struct Topics: Sendable, Equatable {
-        /// The input topics. The group subscribes to the first. Partitions of the others are assigned together with it.
+        /// The input topics. The group subscribes to the first. Partitions of the other topics are assigned together
+        /// with the first topic's partitions of the same number.
         public var events = ["liveactivity.events"]
         /// The topic for misplaced records, forwarded to the partition of their key.
         public var routed = "liveactivity.routed"

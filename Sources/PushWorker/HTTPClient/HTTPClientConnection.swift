@@ -16,8 +16,8 @@ final class HTTPClientConnection: Sendable {
     static let idleMillisMax: Int64 = 60_000
 
     private let endpoint: HTTPEndpoint
-    /// The kept connection; `nil` when there is none, or it is in use. One is enough: its owner sends one request after
-    /// the other.
+    /// The kept connection; `nil` when there is none, or it is in use. One connection is enough, because callers send
+    /// one request after the other.
     private let kept = Mutex<(any Channel)?>(nil)
 
     init(to endpoint: HTTPEndpoint) { self.endpoint = endpoint }

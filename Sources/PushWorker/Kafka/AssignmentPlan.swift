@@ -58,8 +58,8 @@ struct AssignmentPlan {
             for (position, sample) in zip(start.starts, StartPositions.samples(mine)) {
                 var metadata = start.metadata[Int(position.topic)] ?? CommitMetadata()
                 metadata.sample = sample
-                // The next owner compares its log of `state` with this offset. So it is the present beginning of
-                // `state`, or the former one if the partition halts.
+                // The next owner compares its log of `state` with this offset. So the offset is the present beginning
+                // of `state`. If the partition halts, the offset stays the former beginning.
                 metadata.stateStart =
                     start.haltReason == nil ? findings[number]?.stateLogStart ?? start.stateStart : start.stateStart
                 self.metadata.append((position, metadata))

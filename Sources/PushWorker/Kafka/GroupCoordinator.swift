@@ -193,8 +193,8 @@ final class GroupCoordinator: Sendable {
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
-    /// The topics' partitions of this number whose positions must be known before the number begins. For an inlet, this
-    /// is the first input topic's alone, because other topics may not have the inlet.
+    /// The logs whose positions must be known before the partition with this number begins. For an inlet, this is only
+    /// the log of the first input topic, because other topics may not have the inlet.
     private func needed(_ number: Int32) -> [TopicPartition] {
         self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }

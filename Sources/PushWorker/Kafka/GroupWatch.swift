@@ -22,7 +22,7 @@ struct GroupLookPace {
     /// - Parameter nowMillis: when this worker asked to join the group, on the steady clock.
     init(nowMillis: Int64) { self.lookedAtMillis = nowMillis }
 
-    /// Whether to ask now. If so, it remembers that the group was asked.
+    /// Whether to ask now. If `true`, the group counts as asked.
     mutating func isDue(hasJoined: Bool, rebalances: UInt64, hasStrangers: Bool, nowMillis: Int64) -> Bool {
         if rebalances != self.rebalances {
             self.rebalances = rebalances

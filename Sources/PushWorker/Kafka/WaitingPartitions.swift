@@ -50,8 +50,7 @@ struct AskedPartitions: Equatable {
     /// The other partitions, each with the reason.
     var unknown: [Int32: String] = [:]
 
-    /// - Parameter needed: returns the topics' partitions whose positions must be known before a partition number
-    ///   begins.
+    /// - Parameter needed: returns the logs whose positions must be known before the partition with this number begins.
     init(_ numbers: [Int32], answers: PositionAnswers, needed: (Int32) -> [TopicPartition]) {
         for number in numbers {
             let missing = needed(number).filter { answers.known[$0] == nil }

@@ -22,7 +22,7 @@ enum TokenDocument {
     static let byteCountMax = 65_536
     /// A token with less time left is useless: it would expire before a client has logged in with it.
     static let leftMillisMin: Int64 = 1_000
-    /// The latest accepted expiry, the end of the year 9999. It is far from overflow.
+    /// The latest accepted expiry, the end of the year 9999. Calculations with it do not overflow.
     private static let millisMax: Int64 = 253_402_300_799_000
     /// The earliest accepted expiry. A smaller number is not accepted, because it is probably in seconds.
     private static let millisMin: Int64 = 100_000_000_000

@@ -16,8 +16,8 @@ enum MetricsFormat: Equatable, Sendable {
     /// The end of the page.
     var ending: String { self == .prometheus ? "" : "# EOF\n" }
 
-    /// The format that a request's `accept` fields prefer (RFC 9110 §12.5.1). It is OpenMetrics if the client prefers
-    /// that at least as much as plain text. It is plain text if the fields cannot be read.
+    /// The format that a request's `accept` fields prefer (RFC 9110 §12.5.1). If the fields prefer OpenMetrics and
+    /// plain text equally, it is OpenMetrics. If the fields cannot be read, it is plain text.
     /// - Parameter accept: the fields, joined by commas.
     static func preferred(accept: String?) -> Self {
         guard let accept else { return .prometheus }

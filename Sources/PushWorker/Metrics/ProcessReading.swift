@@ -30,8 +30,8 @@ struct ProcessReading: Sendable, Equatable {
             reading.openFileCountMax = Int(clamping: limit.rlim_cur)
         }
         reading.openFileCount = Self.entryCount(of: "/proc/self/fd")
-        // The directory has one link for each thread and two more, as every directory has. Reading that is cheaper than
-        // `/proc/self/stat`, which sums up the times of all threads.
+        // The directory has one link for each thread and two more, as every directory has. Reading the number of links
+        // is cheaper than reading `/proc/self/stat`, for which the kernel sums up the times of all threads.
         var tasks = stat()
         if stat("/proc/self/task", &tasks) == 0 { reading.threadCount = max(0, Int(tasks.st_nlink) - 2) }
         return reading

@@ -139,8 +139,8 @@ enum WorkerMetrics {
         }
     }
 
-    /// Writes the lags, one line for each partition and topic. They can be half of the page. There are few topics, so
-    /// their labels are made once.
+    /// Writes the lags, one line for each partition and topic. These lines can be half of the page. There are few
+    /// topics, so the labels of each topic are made once.
     private static func writeLags(_ lags: [Lag], to text: inout PrometheusText) {
         var topics: [(name: String, labels: [UInt8])] = []
         for lag in lags {

@@ -122,8 +122,8 @@ final class Reconfigurer: Sendable {
         throw ConfigurationError(faults: faults)
     }
 
-    /// The plan with the TLS contexts of its new routes. They are made here, because making them on an event loop would
-    /// block it.
+    /// The plan with the TLS contexts of its new routes. The contexts are made here, because making them on an event
+    /// loop would block the loop.
     private func withTLS(_ plan: WorkerPlan, knownRouteCount: Int) async throws(ConfigurationError) -> WorkerPlan {
         let newRoutes = knownRouteCount..<plan.routes.count
         guard !newRoutes.isEmpty else { return plan }

@@ -85,8 +85,8 @@ public struct ReloadService: Service {
         // A worker that is starting cannot take a change. The change is noticed when the worker runs.
         guard let watchesFile = self.worker.watchesFile else { return }
         let content = self.content()
-        // The file is looked at even when `reload.watch` is off. Otherwise an old change would count as new when it is
-        // turned on.
+        // The file is looked at even when `reload.watch` is off. Otherwise an old change would count as new when the
+        // setting is turned on.
         watch.countHangUps(self.hangUpsFollowed.count)
         let found = watch.looked(at: content)
         guard watchesFile else { return }

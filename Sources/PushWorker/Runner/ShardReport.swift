@@ -106,7 +106,7 @@ extension WorkerSnapshot.PartitionPhase {
 }
 
 extension EngineCounters {
-    /// Number of members that wait for a version or a start, except those that an operator lets wait.
+    /// Number of members that wait for a version or a start. Members of paused audiences do not count.
     var membersDue: Int {
         max(0, Int(clamping: self.members.waiting &+ self.startMembers.waiting) - self.membersPaused)
     }

@@ -6,8 +6,8 @@ import Synchronization
 /// Wakes a shard from any thread, with at most one wake-up on its way.
 ///
 /// librdkafka calls `wake` while it holds a queue's lock, so `wake` only schedules a turn. The loop resets the waker
-/// without taking a lock. Otherwise it could interrupt a waking thread of lower priority on the same core, and then
-/// wait for that thread's lock.
+/// without taking a lock. With a lock, the loop could interrupt a waking thread of lower priority on the same core, and
+/// then wait for that thread's lock.
 final class ShardWaker: Sendable {
     private let eventLoop: any EventLoop
     /// Whether a turn is on its way, so that no other thread needs to wake the loop.

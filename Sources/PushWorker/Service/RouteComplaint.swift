@@ -12,7 +12,8 @@ struct RouteComplaint: Equatable {
     var isOfApps = false
 
     /// One complaint for each route of pushes in trouble, in the order of routes. Routes for requests about channels
-    /// are left out. A person who asks sees the failure, and a broadcast that needs an answer waits only for seconds.
+    /// are left out. A person who makes such a request sees its failure. A broadcast waits only seconds for the answer
+    /// to such a request.
     static func about(_ routes: [WorkerSnapshot.Route]) -> [RouteComplaint] {
         let routes = routes.filter(\.status.carriesPushes)
         var names: [String] = []

@@ -96,7 +96,7 @@ public final class WorkerService: Service, Sendable {
     }
 
     /// Waits until the worker can take another configuration.
-    /// - Returns: `false` when it has ended, or the task is cancelled.
+    /// - Returns: `false` when the worker has ended, or the task is cancelled.
     func runs() async -> Bool {
         (try? await self.hub.wait { $0.configuration.takenAtSeconds > 0 }) != nil
     }

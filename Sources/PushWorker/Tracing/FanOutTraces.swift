@@ -174,7 +174,7 @@ struct FanOutTrace {
 }
 
 extension ServiceContext {
-    /// A context below `parent`. The tracer makes it as it would from a header.
+    /// A context below `parent`. The tracer makes the context as it would from a header.
     fileprivate static func below(_ parent: TraceContext, by tracer: any Tracer) -> ServiceContext {
         var context = ServiceContext.topLevel
         let carrier = ["traceparent": String(decoding: parent.traceparent, as: UTF8.self)]

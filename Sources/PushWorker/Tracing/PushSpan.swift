@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Tracing
 
-/// The span of one request to APNs for an event or a member. It has what is known when the request leaves. It is
-/// reported after the answer.
+/// The span of one request to APNs for an event or a member. The value keeps what is known when the request leaves. The
+/// span is reported after the answer.
 struct PushSpan: Sendable {
     var kind: RequestKind
     var route: UInt16
