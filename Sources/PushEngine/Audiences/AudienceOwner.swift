@@ -34,10 +34,10 @@ struct AudienceOwner {
     /// The versions on their way, the oldest first. The newest one stays, so that later questions can be answered.
     private(set) var publications: [Publication] = []
     var budget = AudienceBudget()
-    /// For each partition that has asked: the stamp of the newest version up to which it reports that no member gets
-    /// priority 10 now.
+    /// For each partition that has reported: a stamp. The partition sends no version up to this stamp with priority 10
+    /// now.
     private(set) var reported: [Int32: Int64] = [:]
-    /// Until when some partition keeps start members, seconds since 1970; 0: none does.
+    /// Time until which at least one partition keeps start members, seconds since 1970; 0: no partition does.
     private(set) var startsUntilSeconds: Int64 = 0
     /// A start that goes out with the next version: one element, or none.
     private(set) var waitingStarts: [StartOrder] = []
@@ -155,7 +155,7 @@ struct AudienceOwner {
 
     // MARK: Starts
 
-    /// Takes a start that waits for the next version, and replaces an earlier one.
+    /// Keeps a start for the next version, in place of a start that waited before.
     mutating func startCame(_ order: StartOrder) { self.waitingStarts = [order] }
     /// Forgets the waiting start, because the audience's life is over, and nobody is started from here on.
     mutating func forgetStart() { self.waitingStarts = [] }
@@ -214,7 +214,7 @@ struct AudienceOwner {
         self.dropDone()
         return startEffect
     }
-    /// Drops publications that are no longer needed: their event has its outcome, and there is a newer publication.
+    /// Drops publications that are no longer needed: their event has its outcome, and `state` has a newer publication.
     private mutating func dropDone() {
         while self.publications.count > 1, let first = self.publications.first, !first.isOpen,
             self.publications.dropFirst().contains(where: { $0.isDurable })
@@ -261,7 +261,7 @@ struct AudienceOwner {
         self.send(index, into: &effects)
         if index == self.publications.count - 1 { self.channels.revisionIsSent() }
     }
-    /// Sends partitions the newest version again, because other channels serve it now.
+    /// Sends partitions the newest version again, because its list of channels has changed.
     private mutating func sendRevision(into effects: inout OwnerEffects) {
         guard self.channels.isRevisionUnsent else { return }
         self.channels.revisionIsSent()
@@ -338,7 +338,7 @@ struct AudienceOwner {
         else { return }
         if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
     }
-    /// Lists in a version the channels that bring it.
+    /// Adds to a version the list of the audience's channels.
     private mutating func declareChannels(
         on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -398,7 +398,7 @@ struct AudienceOwner {
             return true
         }
     }
-    /// States the channels in the present versions again, because other channels exist or serve now.
+    /// Puts the present list of channels into all versions that are kept here, because the list has changed.
     mutating func redeclareChannels() {
         self.channels.advanceRevision()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }

@@ -15,7 +15,7 @@ extension AudiencePublisher {
                 partition: core.memory.slots[slot].partition, askedMillis: now.steadyMillis),
             route: route)
     }
-    /// Fills a broadcast that is about to leave with the newest version.
+    /// Fills the request of a broadcast that is about to leave.
     /// - Returns: `false`: nothing is left to send, or nothing may be sent now.
     mutating func fillBroadcast(_ errand: inout ChannelErrand, in core: inout ShardCore, now: EngineTime) -> Bool {
         guard let slot = self.audienceSlot(of: errand, in: core),

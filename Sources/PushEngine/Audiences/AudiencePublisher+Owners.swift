@@ -114,7 +114,7 @@ extension AudiencePublisher {
         core.coalescer.endUnder(update, in: &core.memory)
         core.memory.rememberAccepted(update, of: slot, now: now)
         if start == .leaves { core.memory.markStarted(slot) }
-        // The update's event still counts as pending: the owner has it now.
+        // The update's event still counts as pending, because it is in the owner's publication now.
         core.coalescer.dropUpdate(update, of: slot, in: &core.memory)
         core.coalescer.dropOlderThanAccepted(slot, in: &core.memory)
         core.settleEndings()

@@ -1,8 +1,8 @@
 import PushModel
 
 /// Takes the starts of an audience at its owner (fan-out contract: `start` to start members). For update members, a
-/// start is an update without an alert, and its content is merged like any other. The start itself waits unmerged for
-/// the next version. The start does not take over an earlier alert, and does not pass on its own alert.
+/// start is an update without an alert, and its content is merged like that of any other update. The start itself waits
+/// unmerged for the next version. The start does not take over an earlier alert, and does not pass on its own alert.
 extension AudiencePublisher {
     /// Checks a start. An earlier start that has expired unsent makes room for the new one.
     /// - Returns: why nobody can be started with the event; `nil`: the event can be taken.

@@ -36,7 +36,7 @@ extension AudienceOwner {
         /// What partitions are sent, the newest last.
         var versions: [Version] { self.fallbacks + [self.version] }
 
-        /// Moves the version to another life. It must not have been sent to anybody.
+        /// Moves the version to another life. The version must not have been sent to any partition.
         mutating func enterLife(_ life: Int64) {
             self.version.enterLife(life)
             for index in self.fallbacks.indices { self.fallbacks[index].enterLife(life) }

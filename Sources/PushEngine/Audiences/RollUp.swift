@@ -1,14 +1,15 @@
 import APNSProtocol
 import PushModel
 
-/// What partitions have reported on one version to its audience's owner, and when that is written in an `audience`
-/// record (fan-out contract: Member records).
+/// What partitions have reported on one version to its audience's owner, and when these reports are written in an
+/// `audience` record (fan-out contract: Member records).
 struct RollUp {
     struct Reported {
         var isFinished = false
         var counts = CrowdReport()
     }
-    /// How long reports are awaited, milliseconds. The record then names the partitions that have not reported.
+    /// How long the first record waits for reports, milliseconds. After that it names the partitions that have not
+    /// reported.
     static let patienceMillis: Int64 = 60_000
     /// The least time from one record of a version to the next, milliseconds. A record does not wait for it if the last
     /// partition has finished, or if APNs has accepted the version on a channel.
@@ -26,7 +27,7 @@ struct RollUp {
     private(set) var asked: [Int32]
     /// Time of the last question that came after the version had been sent (steady clock).
     private var lastAskedMillis: Int64 = .min
-    /// The report of each partition, including those that asked later.
+    /// The report of each partition, including partitions that asked later.
     private(set) var reported: [Int32: Reported] = [:]
     /// When the record is due (steady clock); `Int64.max`: there is nothing new.
     private(set) var dueMillis: Int64
@@ -52,7 +53,7 @@ struct RollUp {
         self.mergedCount = publication.mergedCount
         self.asked = asked
         self.lastStartsMillis = nowMillis - Self.rewriteMillis
-        // Members may be on their way to partitions that have not asked yet.
+        // A partition with members may not have asked yet. If it asks within this time, the first record includes it.
         self.dueMillis = nowMillis + Self.patienceMillis
         self.broadcasts = self.version.channels.filter { declared in
             declared.serves || channels.contains { $0.id == declared.id && $0.isCatchingUp }
@@ -105,8 +106,8 @@ struct RollUp {
 
     // MARK: What happens
 
-    /// Adds a partition that asked after the version had been sent, and is sent the version now. A record written
-    /// before lacks that partition.
+    /// Adds a partition that asked after the version had been sent, and is sent the version now. A record that was
+    /// written before does not include this partition.
     mutating func ask(_ partition: Int32, nowMillis: Int64) {
         guard self.reported[partition] == nil, !self.asked.contains(partition) else { return }
         self.asked.append(partition)
@@ -151,12 +152,12 @@ struct RollUp {
         guard let index = self.broadcasts.firstIndex(where: { $0.channel == channel }) else { return }
         let wasAccepted = self.broadcasts[index].isAccepted
         guard self.broadcasts[index].take(result), self.lastWriteMillis != .min else { return }
-        // The last record does not have this result.
+        // The record that was written last does not include this result.
         let isNews = self.broadcasts[index].isAccepted != wasAccepted
         self.dueMillis = min(
             self.dueMillis, isNews ? nowMillis : max(nowMillis, self.lastWriteMillis + Self.rewriteMillis))
     }
-    /// Moves the version to another life. It must not have been sent to anybody.
+    /// Moves the version to another life. The version must not have been sent to any partition.
     mutating func enterLife(_ life: Int64) { self.version.enterLife(life) }
     /// Remembers when the record was written, and whether it was complete.
     mutating func written(nowMillis: Int64) {
@@ -253,7 +254,7 @@ struct RollUps {
         self.all[index].take(result, on: channel, nowMillis: nowMillis)
         effects.append(.scheduleRollUps)
     }
-    /// Moves versions of one life to another. They must not have been sent to anybody.
+    /// Moves versions of one life to another. These versions must not have been sent to any partition.
     mutating func enterLife(_ life: Int64, from former: Int64) {
         for index in self.all.indices where self.all[index].version.life == former { self.all[index].enterLife(life) }
     }

@@ -15,7 +15,7 @@ struct VersionOffer {
 }
 
 extension ShardMemory {
-    /// Makes the offer of an update that becomes the next version. The slot does not give the offer's stamps again.
+    /// Makes the offer of an update that becomes the next version. The slot uses the offer's stamps for nothing else.
     mutating func takeOffer(_ update: UpdateID, of slot: SlotID) -> VersionOffer {
         let under = self.updates[update].under.map { layer in
             (self.nextVersionStamp(slot, floorSeconds: layer.stampFloorSeconds), layer)

@@ -83,7 +83,8 @@ extension AudienceChannels {
         /// `nil`: no alert waits.
         private var tokensFirstUntilMillis: Int64?
 
-        /// How many minutes pass until the keeper is asked again: after no answer, and after a refusal.
+        /// Minutes until the keeper is asked for a channel again: the first value if it has not answered, the second if
+        /// it has refused.
         static let wishEveryMinutes: Int64 = 1
         static let wishAfterRefusalMinutes: Int64 = 5
         /// Minutes for which former releases do not use a channel after APNs has not accepted a version.
@@ -210,7 +211,7 @@ extension AudienceChannels {
 
         // MARK: Broadcasting
 
-        /// Lets a version wait to be broadcast.
+        /// Decides whether a version that waits to be broadcast leaves, is left to tokens, or waits on.
         /// - Returns: what follows for the version.
         mutating func waits(isPaused: Bool, by rules: OwnerRules, now: EngineTime) -> WaitEffect {
             // The earliest time at which the broadcast could have left.
@@ -259,7 +260,7 @@ extension AudienceChannels {
         /// Leaves the next version to the channel again, because the channel has the newest version that has not
         /// expired.
         mutating func caughtUp() {
-            // Members that are owed the version's alert by their tokens get it by the broadcast: see
+            // The broadcast has also brought the alert to members to whom tokens still owed it: see
             // `keepsAlertsSinceSeconds`.
             if self.isCatchingUp { self.takenAlertStampSeconds = self.takenStampSeconds }
             self.byTokenUntilMillis = 0
@@ -311,8 +312,8 @@ extension AudienceChannels {
             }
             return self.serves
         }
-        /// Takes the channel over from a former owner. A broadcast that may have left just before counts for the
-        /// distance.
+        /// Takes the channel over from a former owner. The former owner may have sent a broadcast until `sinceMillis`,
+        /// so the distance to the next broadcast is counted from then.
         /// - Parameter sinceMillis: since when the former owner has sent nothing (steady clock).
         mutating func takenOver(sinceMillis: Int64, newestStampSeconds: Int64, by rules: OwnerRules) {
             guard self.sentMillis == nil else { return }

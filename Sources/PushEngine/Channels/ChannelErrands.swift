@@ -34,7 +34,7 @@ struct ChannelErrand {
 
 /// Requests about channels that wait to leave, or have left and have no answer yet.
 struct ChannelErrands {
-    /// Maximum wait for a connection. A request that waits longer is given up: it surely has not left.
+    /// Maximum wait for a connection. A request that waits longer is given up: it certainly has not left.
     static let waitMillisMax: Int64 = 15_000
     /// The mark by which numbers of errands differ from numbers of pushes and questions. The highest bit of the lower
     /// half is set, and the next bit is not.

@@ -3,7 +3,7 @@ import ChannelKeeping
 import PushModel
 
 /// Outcome records about channels that are kept: `channel-opened`, `channel-closed`, `channel-refused`. They have no
-/// source position. Their keys name the audience's life, so the last record of a life counts.
+/// source position. Their keys name the audience's life, and the last record of a key counts.
 enum ChannelOutcomes {
     /// Whether the report is published as an outcome. An audience that gets no channel is a failure, and is published
     /// like other failures.

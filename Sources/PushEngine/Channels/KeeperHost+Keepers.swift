@@ -130,8 +130,7 @@ extension KeeperHost {
         let keeperPartition = KeptChannelKey.keeperPartition(
             bundleID: bundleID, environment: question.environment,
             partitionCount: core.memory.configuration.partitionCount)
-        // In another partition than the keeper's, this worker does not know the answer. The asking partition will ask
-        // again.
+        // Only the keeper's partition has the answer. Without an answer, the asking partition asks again.
         guard keeperPartition == core.intake.record.partition,
             question.partition < core.memory.configuration.partitionCount, (try? EventRules.checkKey(key)) != nil
         else { return }

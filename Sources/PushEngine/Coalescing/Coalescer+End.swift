@@ -2,7 +2,7 @@ import PushModel
 
 /// Ends events that have not been sent.
 extension Coalescer {
-    /// Whether an event of the pending update, or its start, has expired.
+    /// Whether an event of the pending update, or the update's start, has expired.
     @inline(__always) func hasExpired(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime) -> Bool {
         let pending = memory.slots[slot].pending
         return pending.isSome && memory.updates[pending].firstExpirySeconds <= now.wallSeconds

@@ -164,8 +164,8 @@ extension Coalescer {
                 <= memory.payloadByteCountMax(of: memory.updates[update].slot)
     }
 
-    /// Index of the event beneath `index` that a start leaves with before `layer` follows; `nil`: the start leaves with
-    /// `layer`, or has no event to leave with.
+    /// Index of the newest event below `index` with which a start can leave, if it cannot leave with `layer`. `nil`:
+    /// the start leaves with `layer`, or has no event to leave with.
     private func startable(
         below index: Int, beneath layer: Layer, in update: UpdateID, in memory: borrowing ShardMemory
     ) -> Int? {

@@ -3,8 +3,8 @@ import PushModel
 /// Keeps events of an older update that expire later than the newer update. The newer one has a newer alert, and
 /// replaces the older one as a whole.
 extension Coalescer {
-    /// Replaces a waiting update by a newer one, because `older` need not go first. Events of `older` end, unless they
-    /// expire later than the events of `newer`. Such events stay beneath, because the device must show them if the
+    /// Replaces a waiting update with a newer one, because `older` need not go first. Events of `older` end, unless
+    /// they expire later than the events of `newer`. Such events stay beneath, because the device must show them if the
     /// newer events expire unsent.
     mutating func giveWay(_ older: UpdateID, to newer: UpdateID, in memory: inout ShardMemory) {
         for layer in memory.updates[older].under { self.giveWay(layer, to: newer, in: &memory) }

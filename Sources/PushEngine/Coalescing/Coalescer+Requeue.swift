@@ -24,8 +24,8 @@ extension Coalescer {
             return
         }
         if memory.updates[pending].isStart, !memory.updates[failed].isStart {
-            // The failed update was meant for a card that has been unregistered since, and the start makes another
-            // card.
+            // The failed update was meant for a card whose token has been unregistered since, and the start makes
+            // another card.
             memory.updates[pending].mergedCount += memory.updates[failed].mergedCount
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)

@@ -112,8 +112,8 @@ struct Coalescer: ~Copyable {
         }
     }
 
-    /// Replaces `pending` by `behind`, because `pending` no longer has to go first. The alert of `behind` is newer than
-    /// the alert of `pending`, or an arriving start brings a newer one.
+    /// Replaces `pending` with `behind`, because `pending` no longer has to go first. The alert of `behind` is newer
+    /// than the alert of `pending`, or an arriving start brings a newer one.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -213,7 +213,7 @@ struct Coalescer: ~Copyable {
             .ended(.superseded, reason: "", into: source), of: memory.updates[update].top.source)
     }
 
-    /// Supersedes every event of an update by `into`.
+    /// Ends every event of an update as superseded by the event at `into`.
     mutating func supersedeAll(of update: UpdateID, into: SourcePosition?, in memory: inout ShardMemory) {
         let slot = memory.updates[update].slot
         for layer in memory.updates[update].under {
@@ -223,8 +223,8 @@ struct Coalescer: ~Copyable {
             memory.updates[update].top, of: slot, into: into, keepsAlert: false, keepsPriority: false, in: &memory)
     }
 
-    /// Supersedes every event of an update by the newest event of another update. If a superseded event may be on the
-    /// phone, the newest event counts as if it may be there, too.
+    /// Ends every event of an update as superseded by the newest event of another update. If a superseded event may be
+    /// on the phone, the newest event counts as perhaps there, too.
     mutating func supersedeAll(of update: UpdateID, intoNewestOf other: UpdateID, in memory: inout ShardMemory) {
         if memory.updates[update].top.mayBeSent || memory.updates[update].under.contains(where: { $0.mayBeSent }) {
             memory.updates[other].top.mayBeSent = true

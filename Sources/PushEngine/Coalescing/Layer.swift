@@ -96,8 +96,8 @@ struct Layer {
         return ByteRange(start: start, count: bytes.count)
     }
 
-    /// The ranges of all parts, and the events that they are from. They are saved before a merge whose result may turn
-    /// out too large.
+    /// The ranges of all parts, and the times of the events that they are from. They are saved before a merge whose
+    /// result may turn out too large.
     struct Parts {
         var content: PayloadContent
         var alert: ByteRange

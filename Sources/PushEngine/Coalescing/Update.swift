@@ -10,8 +10,8 @@ import PushModel
 /// `PushComposer` its token, `ShardMemory` its stamps and the announcement of a start, `Journal` that it is in a state
 /// record.
 struct Update {
-    /// Maximum number of older events that an update keeps. A newer event that expires before all of them drops the
-    /// oldest.
+    /// Maximum number of older events that an update keeps. When there are this many, a newer event that expires before
+    /// all of them drops the oldest.
     static let underMax = 4
 
     var slot = SlotID.none

@@ -4,15 +4,16 @@ import PushModel
 /// Rules for channels: their distance, and the question about what a channel stores. The question leaves before the
 /// first broadcast.
 extension Dispatch {
-    /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards it leaves
-    /// without an answer, only for phones that are on.
+    /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards the broadcast
+    /// leaves without the answer, and reaches only phones that are on.
     static let questionMillisMax: Int64 = 5_000
-    /// How long APNs is not asked again after a question without an answer, milliseconds. If nobody ever answers, only
-    /// one broadcast waits in that time.
+    /// The least time from a question without an answer to the next question, milliseconds. If nobody ever answers,
+    /// only one broadcast waits in that time.
     static let questionRestMillis: Int64 = 300_000
-    /// Quarters of a doubling that a 429 adds to a channel's distance. Each accepted broadcast takes one quarter back.
+    /// Number of steps, each a quarter of a doubling, by which a 429 makes a channel's distance longer. Each accepted
+    /// broadcast takes one step back.
     static let throttleStep: UInt8 = 4
-    /// Maximum number of quarters. With it the distance is sixteen times the configured one.
+    /// Maximum number of steps. The distance is then sixteen times the configured one.
     static let throttleStepsMax: UInt8 = 16
 
     /// The least time from one broadcast on the channel to the next, milliseconds.
@@ -28,7 +29,7 @@ extension Dispatch {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// The distance with this number of quarters (`throttleStep`), milliseconds.
+    /// The distance after this number of steps (`throttleStep`), milliseconds.
     /// - Parameter steps: at most `throttleStepsMax`.
     static func channelDistanceMillis(_ distanceMillis: Int64, steps: UInt8) -> Int64 {
         let doublings =
@@ -37,7 +38,7 @@ extension Dispatch {
     }
 
     /// Chooses what a channel's slot does first. If the app's audiences have channels, the slot asks the keeper whether
-    /// this channel is kept for one. Otherwise it asks APNs what the channel stores, unless that is configured.
+    /// this channel is kept for an audience. Otherwise it asks APNs what the channel stores, unless that is configured.
     /// - Parameter isUnkept: whether the keeper has said that the channel is kept for no audience.
     mutating func beginChannel(
         _ slot: SlotID, isUnkept: Bool = false, in memory: inout ShardMemory, now: EngineTime
@@ -98,7 +99,7 @@ extension Dispatch {
         self.setErrand(.broadcast, of: slot, in: &memory)
     }
 
-    /// Converts milliseconds to seconds, rounded up. The result fits for a clock that runs for more than a century.
+    /// Converts milliseconds to seconds, rounded up. 32 bits are enough for a clock that has run for 136 years.
     private static func seconds(_ millis: Int64) -> UInt32 { UInt32(clamping: (millis + 999) / 1_000) }
 
     /// Marks the question as waiting for its answer, and counts it.

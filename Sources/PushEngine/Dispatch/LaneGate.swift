@@ -2,8 +2,8 @@ import APNSProtocol
 import PushModel
 
 /// Stops one lane while APNs refuses the app's topic. Otherwise the lane's pushes would be refused one by one, and slow
-/// the connection for all apps. A probe now and then finds out when the refusals are over. Other lanes of the route
-/// continue.
+/// the connection for all apps. A probe is sent now and then to find out when the refusals are over. Other lanes of the
+/// route continue.
 struct LaneGate: Sendable {
     /// Number of refusals in a row that close the gate.
     static let streakMax = 3

@@ -103,7 +103,7 @@ public struct AppConfiguration: Sendable {
 public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
     /// No channels are opened.
     case none
-    /// One channel is opened for each audience and environment, by the audience's first event.
+    /// An audience's first event has one channel opened for the audience in each environment.
     case auto
 }
 

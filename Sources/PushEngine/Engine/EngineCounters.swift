@@ -28,7 +28,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
-    /// Events that were replaced before they were sent, because a newer one was merged into their push.
+    /// Events that were not sent, because a newer event replaced them.
     public var eventsMerged: UInt64 = 0
     /// Tokens that APNs called dead, if the verdict was believed.
     public var tokensDead: UInt64 = 0
@@ -80,7 +80,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelBroadcastsAccepted: UInt64 = 0
     /// Times that members listening on a channel were served by their tokens instead.
     public var channelFallbacks: UInt64 = 0
-    /// Keepers of channels on this shard, one for each app and environment whose channels it keeps.
+    /// Keepers of channels on this shard. A keeper keeps the channels of one app in one environment.
     public var channelKeepers: Int = 0
     /// Channels that wait for an audience.
     public var channelsWarm: Int = 0

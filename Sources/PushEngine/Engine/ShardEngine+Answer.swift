@@ -92,7 +92,8 @@ extension ShardEngine {
         case .goesAgain:
             self.takeDistanceBack(update)
             self.requeue(slot)
-            // Without a minimum distance, a channel would be tried as fast as connections open.
+            // The minimum distance has just been cancelled. Without a back-off, a channel would be tried as fast as
+            // connections open.
             if self.core.memory.slots[slot].kind == .channel {
                 self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
             }
@@ -154,7 +155,7 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Keeps a notice about an activity's token after the answer has taken effect.
+    /// Keeps a notice for the log about an activity's token that APNs has refused. The refusal must have taken effect.
     /// - Parameters:
     ///   - tokenHash: hash of the token that APNs refused.
     ///   - diedMillis: when the token died, as APNs says.

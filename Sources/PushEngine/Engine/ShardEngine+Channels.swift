@@ -71,7 +71,7 @@ extension ShardEngine {
             self.core.dispatch.apnsTopicAnswered(.taken, lane: lane, in: &self.core.memory, now: now)
             return self.giveUp(slot, now: now)
         case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
-            // The answer that questions come too often says nothing about the topic, like the answer of a busy server.
+            // APNs is busy, or wants fewer questions. Neither answer says anything about the topic.
             self.core.dispatch.apnsTopicAnswered(
                 consequence.apnsTopic == .refused ? .refused : .nothing, lane: lane, in: &self.core.memory, now: now)
         }

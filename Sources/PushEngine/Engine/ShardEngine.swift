@@ -67,9 +67,9 @@ public struct ShardEngine: ~Copyable {
     /// Number of records that may be taken before this property is read again; 0: a limit is reached, and
     /// `wantsRecords` is false.
     ///
-    /// This many records exceed no limit of slots, pending or in memory, because each record adds at most one slot.
-    /// They may slightly exceed the limit of unacknowledged records, because one event may have several outcomes.
-    /// `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
+    /// With this many records, the limits on slots, pending and in memory, are not exceeded, because each record adds
+    /// at most one slot. The limit of unacknowledged records may be slightly exceeded, because one event may have
+    /// several outcomes. `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
     public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
     /// Number of records that may be taken without exceeding a limit, even while something waits for a void.
     var roomWithinLimits: Int {
@@ -127,9 +127,8 @@ public struct ShardEngine: ~Copyable {
     }
 
     /// Adds to `commits` the commits that became possible since the last call, only the newest of each log.
-    /// - Parameters:
-    ///   - commits: receives the commits, which must be passed on at once.
-    ///   - now: the present time. A life is forgotten some time after its last commit.
+    /// - Parameters: - commits: receives the commits, which must be passed on at once. - now: the time of these
+    ///   commits. A slot whose life is over is kept for some time after its last commit.
     public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
         self.core.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }

@@ -74,7 +74,7 @@ extension ShardMemory {
         let generation = self.updates[update].tokenGeneration
         guard generation == self.slots[slot].tokenGeneration else {
             self.formerTokens.rememberAccepted(generation: generation, of: slot)
-            // The token may have been registered again since, and be the newest.
+            // The update's token may have been registered again since. It is then the slot's newest token.
             let bytes = unsafe self.slots.tokenBytes(slot)
             guard self.isFormerToken(unsafe Span(_unsafeElements: bytes), of: slot) else { return }
             self.slots[slot].tokenStanding = .proven

@@ -1,8 +1,8 @@
 import ChannelKeeping
 import PushModel
 
-/// What the parts of a shard's engine share. Each call of a part gets it, together with what the call needs of other
-/// parts.
+/// What the parts of a shard's engine share. Every call of a part passes this memory, together with what the call needs
+/// of other parts.
 ///
 /// `Slot` says which part writes which field of a slot. A partition and an audience's owner are changed only by their
 /// own methods.

@@ -1,6 +1,6 @@
 public import PushModel
 
-/// What a shard knows of one activity, for an operator. It contains neither tokens nor content.
+/// What a shard knows of one activity, for an operator. The report contains neither tokens nor content.
 public struct ActivityReport: Sendable, Equatable, Encodable {
     /// The activity's budget of high-priority pushes in the last hour.
     public struct Budget: Sendable, Equatable, Encodable {

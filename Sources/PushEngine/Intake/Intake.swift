@@ -213,7 +213,7 @@ struct Intake: ~Copyable {
     /// When the content expires if it is still unsent, seconds since 1970; `Int64.max`: never.
     var contentExpiresSeconds: Int64 {
         switch self.event.kind {
-        // A phone shows stale content, and says so. Some publishers want stale content dropped instead.
+        // A phone shows stale content, and marks it as stale. Some publishers want stale content dropped instead.
         case .update where self.staleDateExpires: self.event.expiresSeconds ?? self.event.staleDateSeconds ?? .max
         case .update: self.event.expiresSeconds ?? .max
         case .end: self.event.expiresSeconds ?? .max

@@ -2,8 +2,8 @@ import PushModel
 
 /// Records that are passed on: dead letters, and records that were on the wrong partition.
 extension Journal {
-    /// Writes a dead letter for a record that cannot be processed. It has key and value as they were read, and reason
-    /// and source position in headers.
+    /// Writes a dead letter for a record that cannot be processed. The dead letter has key and value as they were read.
+    /// Its headers have the reason and the source position.
     /// - Parameters:
     ///   - record: `strandedEvent` if the record is a valid event that could not be forwarded: its dead letter must not
     ///     be lost.

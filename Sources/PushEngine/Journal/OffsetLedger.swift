@@ -26,9 +26,9 @@ struct OffsetLedger {
         var isOpen: Bool
         /// Whether the log's watermark may have moved since the last call of `takeAdvanced`.
         var isTouched = false
-        /// When `committedOffset` was passed on (steady clock); `Int64.min`: not since the log was opened.
+        /// When the loop took `committedOffset` for a commit (steady clock); `Int64.min`: not since the log was opened.
         var committedMillis = Int64.min
-        /// An offset that counts as committed, because it was passed on at least `commitMillisMax` ago.
+        /// An offset that counts as committed, because the loop took it at least `commitMillisMax` ago.
         var passedOffset: Int64
         var sampledOffset: Int64
         /// When `sampledOffset` counts as committed (steady clock).
@@ -135,7 +135,8 @@ struct OffsetLedger {
         return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
     }
 
-    /// Maximum time until the group has taken a commit that was passed on, milliseconds. The group may also refuse it.
+    /// Maximum time from when the loop takes a commit until the group has it, milliseconds. The group may also refuse
+    /// the commit.
     static var commitMillisMax: Int64 { 5_000 }
 
     /// The offset below which everything counts as committed. Nothing below it is read again.
@@ -150,7 +151,7 @@ struct OffsetLedger {
     }
 
     /// Calls `body` for each log whose watermark moved since the last call, in the order in which they first moved.
-    /// - Parameter nowMillis: when the offsets are passed on (steady clock).
+    /// - Parameter nowMillis: when the loop takes the offsets (steady clock).
     @inline(__always) mutating func takeAdvanced(nowMillis: Int64, _ body: (CommitPosition) -> Void) {
         for log in self.touchedLogs {
             self.logs[log].isTouched = false

@@ -87,8 +87,8 @@ struct PartitionState {
 
     /// The offset in `state` that the next record of this owner gets if nobody else writes; -1: not known.
     private(set) var nextStateOffset: Int64 = -1
-    /// The offset at which Kafka has stored a record of this owner although it is below offsets acknowledged before;
-    /// -1: none.
+    /// An offset at which Kafka stored a record of this owner after it had acknowledged records at higher offsets; -1:
+    /// none.
     private(set) var wentBackTo: Int64 = -1
     /// Stretches of `state` that others wrote, to be read by the loop.
     private(set) var gaps: [Range<Int64>] = []

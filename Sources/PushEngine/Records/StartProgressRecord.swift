@@ -7,7 +7,7 @@ struct StartProgressRecord: Equatable {
         var environment = PushEnvironment.production
         /// Members before this position are announced: they may have been sent the start.
         var horizon: Int64 = 0
-        /// Late members whose record is below this offset are announced.
+        /// Late members whose record is below this offset are announced, as members before `horizon` are.
         var lateOffset: Int64 = 0
         /// Number of announced members whose push is unanswered.
         var unansweredCount: UInt64 = 0

@@ -9,7 +9,7 @@
         fileprivate let rawValue: UInt32
     }
     static let none = Handle(rawValue: 0)
-    /// The longest run in bytes.
+    /// Maximum number of bytes in a run.
     static var byteCountMax: Int { 2_048 }
 
     private static var granule: Int { 8 }
