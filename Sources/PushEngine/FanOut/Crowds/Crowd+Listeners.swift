@@ -57,12 +57,12 @@ extension Crowd {
     /// - Returns: earliest join, seconds since 1970; `min`: all members keep the alert; `max`: nobody does.
     @inline(__always) func keepsAlertsSinceSeconds(pass: Int, wentBothWays: Bool) -> Int64 {
         guard let alert = self.versions.alert, let channel = self.channel(ofPass: pass) else { return .max }
-        // When a channel has caught up, both stamps are equal.
+        // When a channel has caught up, its two stamps are equal.
         let isOnChannel = wentBothWays && channel.takenStampSeconds == channel.takenAlertStampSeconds
         return alert.stampSeconds <= channel.takenAlertStampSeconds && !isOnChannel
             ? .min : alert.layer.recordMillis / 1_000
     }
-    /// Whether the newest alert has not reached the member.
+    /// Whether the newest alert is still owed to the member, in the retry set, by the round or by the channel.
     @inline(__always) private func isOwedAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
@@ -77,7 +77,7 @@ extension Crowd {
     /// Takes in the first member of a pass, or the first since the ring was empty. The member is not owed what the
     /// channel brings.
     /// - Parameter channel: the channel that the member listens on.
-    /// - Returns: `false`: the pass is over others, or has members already.
+    /// - Returns: `false`: the pass's members do not listen on that channel, or the pass has members already.
     mutating func firstListenerJoins(pass: Int, channel: [UInt8], in table: inout MemberTable) -> Bool {
         guard self.passes[pass].channelID == channel, table.count(of: self.passes[pass].ring) == 0 else { return false }
         guard self.channel(ofPass: pass)?.serves == true else { return true }
@@ -174,8 +174,8 @@ extension Crowd {
     private mutating func recentListeners(
         _ version: Version, pass: Int, now: EngineTime, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
-        // The broadcast left after its event was in Kafka. A margin makes up for small differences between clocks.
-        // Stamps do not help, because a publisher may choose any timestamp.
+        // The broadcast left after its event was in Kafka, so earlier joins are in time for it. Stamps do not help,
+        // because a publisher may choose any timestamp.
         let sinceMillis = version.layer.recordMillis
         guard sinceMillis / 1_000 <= self.lastJoinSeconds else { return [] }
         return self.passes[pass].listeners(sinceMillis: sinceMillis, nowMillis: now.wallMillis, in: table)

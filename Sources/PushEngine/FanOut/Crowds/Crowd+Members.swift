@@ -1,24 +1,26 @@
 import PushModel
 
-/// How members of a crowd join, are served, and are answered. The crowd decides; the engine journals, sends and counts.
+/// How members of a crowd join, leave and are served, and how answers to their pushes are taken. The crowd decides; the
+/// engine journals, sends and counts.
 extension Crowd {
     /// How a member enters a ring.
     enum Entrance {
-        /// The member gets what the round brings. It is late if the round does not reach it.
+        /// The member joins late. It is owed the newest version, if there is one, without the alert.
         case anew
         /// The member has got the newest version by token in another ring of the crowd.
         case served
-        /// The member has not got the newest alert in another ring of the crowd, and gets it by token.
+        /// The member comes from another ring of the crowd, where it has not got the newest alert. It is owed the alert
+        /// by token here.
         case owedAlert
     }
     /// What becomes of the content of a push that has failed.
     enum FailedPush {
-        /// A newer version replaces the push's content.
+        /// The content is no longer owed: the member has left the ring, or gets a newer version.
         case superseded
-        /// The content is still owed to the member.
+        /// The content is still owed to the member, which waits for another attempt.
         case waits
-        /// A newer version goes by broadcast, but the alert is still owed by token. The number says how many members
-        /// are now owed something that they were not owed before.
+        /// A newer version goes by broadcast, but the alert is still owed by token. The number is 1, or 0 if the member
+        /// was already counted as owed something.
         case owesAlertBeside(Int)
     }
     /// A failure of a push that will be tried again.
@@ -55,11 +57,11 @@ extension Crowd {
                 in: table)
         case .owedAlert: self.passes[pass].joinedOwed(member, notBeforeMillis: notBeforeMillis, in: table)
         }
-        // The member's record does not say that it was served, so a progress record has to.
+        // A progress record has to say that the round skips the member, or that the member waits.
         if entrance != .anew { self.progressed() }
         return (lateNumber, self.passes[pass].owed - before)
     }
-    /// Takes a member that is about to leave out of its ring's pass.
+    /// Takes a member out of its ring's pass, because it is about to leave the ring.
     /// - Returns: when the member's phone may get another push (steady clock), and what the member is no longer owed;
     ///   `nil`: its ring has no pass.
     mutating func left(
@@ -89,7 +91,7 @@ extension Crowd {
         }
         return some
     }
-    /// The key under which a member is remembered that leaves the crowd, or comes back.
+    /// The key under which a member is remembered when it has left the crowd, and found when it joins again.
     func departedKey(_ member: MemberID, in table: borrowing MemberTable) -> FanOut.DepartedKey {
         FanOut.DepartedKey(partition: self.partition, position: table.position(of: member))
     }
@@ -104,7 +106,8 @@ extension Crowd {
         for pass in self.passes.indices { table.removeRing(self.passes[pass].ring) }
         self.starts.removeRings(in: &table)
     }
-    /// Stamp of the alert that the member is owed in a pass, whether or not a progress record covers it; 0: none.
+    /// Stamp of the alert that the member waits for in a pass's retry set; 0: it waits for none. A progress record may
+    /// not cover the alert yet.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
     }
@@ -119,12 +122,12 @@ extension Crowd {
             hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
             nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// Whether a progress record has to be written soon: a pass at priority 10 has used half of what the last record
-    /// allows.
+    /// Whether a progress record has to be written now, so that a pass at priority 10 need not stop at its horizon. At
+    /// least half of `CrowdRecords.horizonCount` members have been sent to, and Kafka has the last record.
     @inline(__always) func needsHorizon(pass: Int) -> Bool {
         self.records.isHorizonNear && self.passes[pass].course.isHigh && !self.records.isProgressUnderWay
     }
-    /// Sets the fields of a push that say whom it is for.
+    /// Sets the fields of a push that say whom it is for, by which lane it leaves, and when.
     @inline(__always) func begin(
         _ push: inout MemberPush, to member: MemberID, of id: CrowdID, pass: Int, lane: LaneIndex,
         failures: FailureStreak,
@@ -167,16 +170,16 @@ extension Crowd {
         self.met()
         self.passes[pass].pushLeft(push, in: &store)
     }
-    /// Counts a push as answered. The last record of progress may still name it as unanswered.
+    /// Counts a push as answered. The last progress record may name the push as unanswered, so another one becomes due.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.passes[store[push].pass].pushAnswered(push, in: &store)
         self.progressed()
     }
-    /// The latest deadline with which the crowd needs no rescheduling after an answer (steady clock); `nil`: it must
-    /// be rescheduled.
+    /// The latest deadline with which the crowd needs no rescheduling after an answer (steady clock). `Int64.max`: it
+    /// needs none, even without a deadline; `nil`: it must be rescheduled.
     ///
     /// After an answer, members or a progress record may be due. Due members need no rescheduling while the crowd's
-    /// only pass is in its queue: when the pass finds nobody to serve, it schedules the crowd. A due progress record
+    /// only pass is in its lane's queue: the crowd is scheduled when the pass leaves the queue. A due progress record
     /// needs none while its deadline is set, or an earlier record is under way. Answers do not change when versions
     /// expire.
     @inline(__always) var deadlineMaxAfterAnswer: Int64? {
@@ -220,7 +223,7 @@ extension Crowd {
     /// left the ring or gets a newer version.
     mutating func failed(_ push: MemberPush, _ failure: Failure, in table: borrowing MemberTable) -> FailedPush {
         guard self.passes[push.pass].ring == table.ring(of: push.member), !self.versions.isEmpty else {
-            // The member has left this ring. The version is for members that are still in it.
+            // The member has left this ring, or no version is owed now.
             return .superseded
         }
         if self.isLeftToChannel(push), !self.passes[push.pass].awaitsAlert(push.member) {
@@ -229,7 +232,8 @@ extension Crowd {
             self.passes[push.pass].failedBesideChannel(push.member, notBeforeMillis: failure.notBeforeMillis)
             return .owesAlertBeside(self.passes[push.pass].waitingCount - before)
         }
-        // A newer alert has its own round. It will reach the member, or has met it while this push was unanswered.
+        // A newer alert has its own round. That round will reach the member, or has met the member while this push was
+        // unanswered.
         let isNewestAlert = push.hasAlert && self.alertStampSeconds == push.alertStampSeconds
         let owesAlert = (isNewestAlert || self.owesReturned(push, in: table)) && !failure.dropsAlert
         let waits = self.passes[push.pass].failed(
@@ -250,15 +254,16 @@ extension Crowd {
         self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
     /// Whether the alert of a push that `isLeftToChannel` is still owed by token. The alert must be the newest one. The
-    /// member must also wait for the alert already, or have joined late enough to keep it (`keepsAlertsSinceSeconds`).
+    /// member must also be owed something in the retry set, or have joined late enough to keep the alert
+    /// (`keepsAlertsSinceSeconds`).
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
         return Int64(table.joinedSeconds(of: push.member))
             >= self.keepsAlertsSinceSeconds(pass: push.pass, wentBothWays: true)
             || self.passes[push.pass].apart.retries[push.member]?.isOwed == true
     }
-    /// Whether an older version's alert is owed instead of the push's alert, which expired on its way. The member must
-    /// not have had that older alert.
+    /// Whether an older version's alert is owed instead of the push's alert, which expired while the push was in
+    /// flight. The member must not have had that older alert.
     @inline(__always) private func owesReturned(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, self.versions.alert != nil, self.alertStampSeconds < push.alertStampSeconds else {
             return false
@@ -274,7 +279,7 @@ extension Crowd {
         guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
         self.passes[pass].alertCame(to: member)
     }
-    /// Takes the answer to a push to a member.
+    /// Ends a member's wait for the answer to a push, if it waited for that.
     /// - Parameter restedMillis: earliest time of the next push to the member (steady clock).
     /// - Returns: whether the member waited for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {

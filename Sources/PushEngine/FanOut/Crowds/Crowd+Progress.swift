@@ -1,13 +1,14 @@
 import PushModel
 
-/// Writes down how far a crowd's passes are (fan-out, "Progress").
+/// Writes down how far a crowd's passes are (fan-out contract: Progress).
 extension Crowd {
-    /// Writes where the crowd's passes are.
+    /// Makes the progress record of the crowd's passes, and counts it as written.
     /// - Parameters:
     ///   - epoch: epoch of the partition's owner.
-    ///   - nextStateOffset: end of the joins that this record covers, an offset in `state`. Members with an earlier
-    ///     join have been served, except for those listed as waiting.
-    ///   - pushes: pushes to members, including these passes' own.
+    ///   - nextStateOffset: offset of the next record in `state`. The progress covers the joins below it. If a late
+    ///     join is still queued, it covers only those before that join. Members with a covered join have been served,
+    ///     or are listed.
+    ///   - pushes: all unanswered pushes to members.
     ///   - table: members of the partition.
     mutating func writeProgress(
         epoch: Int64, nextStateOffset: Int64, pushes: borrowing MemberPushStore, table: borrowing MemberTable,
@@ -59,7 +60,7 @@ extension Crowd {
         for member in self.passes[pass].apart.skipped where table.ring(of: member).isSome {
             part.skipped.append(Int64(table.position(of: member)))
         }
-        // While a channel brings the version no round skips members, so this list is free for members served by token.
+        // While a channel brings the version, no round skips members. The list then has the members served by token.
         for member in self.passes[pass].channel.byToken.served where table.ring(of: member) == ring {
             part.skipped.append(Int64(table.position(of: member)))
         }
@@ -72,12 +73,12 @@ extension Crowd {
         while push.isSome {
             let member = pushes[push].member
             if table.ring(of: member) == ring {
-                // A detached member has left and joined again since, so it joined after the alert.
+                // The member of a detached push has left the ring and come back since. The push is not repeated for it.
                 var owesAlert = pushes[push].hasAlert && !pushes[push].isDetached
                 let isLeft = self.isLeftToChannel(pushes[push])
                 if isLeft, owesAlert { owesAlert = self.owesAlertBesideChannel(pushes[push], in: table) }
-                // Without the alert the member is left out. A next owner would send it the version by token, and its
-                // phone would then ignore the broadcast that has the alert.
+                // A member that is left to the channel and not owed the alert is not listed. A next owner would send it
+                // the version by token, and its phone would then ignore the broadcast with the alert.
                 if !isLeft || owesAlert { part.waiting.append((Int64(table.position(of: member)), owesAlert)) }
             }
             push = pushes[push].next

@@ -4,7 +4,7 @@ import PushModel
 /// What a crowd counts and reports of its versions. `CrowdReports` decides. These functions give it what it needs to
 /// know about rounds, versions and the alert.
 ///
-/// They change the crowd in place. Functions that every answer calls are inlined.
+/// These functions change the crowd in place. Those that every answer calls are inlined.
 extension Crowd {
     // MARK: Versions
     /// Begins to count a new version.
@@ -18,7 +18,7 @@ extension Crowd {
             leaving: self.versions.newest?.stampSeconds, listeners: self.listeners(in: members))
     }
     /// Ends the reports, because the audience is over in this partition.
-    /// - Returns: reports that were not written yet.
+    /// - Returns: the counts that were not reported or recorded yet.
     mutating func endReports(members: borrowing MemberTable)
         -> (unreported: [CrowdReport], effects: CrowdReports.Effects)
     {
@@ -55,7 +55,7 @@ extension Crowd {
         return self.reports.aloneSettled(
             stampSeconds: settled.alertStampSeconds, count: settled.members.alone, into: settlement)
     }
-    /// Counts a member that is owed the newest version again, after a newer push had replaced it.
+    /// Counts a member that is owed the newest version after an alert that goes alone.
     mutating func returned() { self.reports.returned() }
     /// Counts, after a takeover, the members to which the round still brings an alert alone.
     mutating func aloneRestored(pass: Int) {
@@ -76,7 +76,8 @@ extension Crowd {
         self.reports.answered(answer, end: end, stampSeconds: stampSeconds, wallMillis: wallMillis)
     }
     /// Counts a member whose push failed for good.
-    /// - Returns: the version, if the failure gets its own outcome record; `nil`: the failure is only counted.
+    /// - Returns: the version, if the failure gets its own outcome record; `nil`: the failure is only counted, or the
+    ///   version is no longer kept.
     mutating func failed(_ response: PushResponse, isOfMessage: Bool, stampSeconds: Int64) -> Version? {
         guard self.reports.failed(response, isOfMessage: isOfMessage, stampSeconds: stampSeconds) else { return nil }
         return self.versions.kept.last { $0.stampSeconds == stampSeconds }
@@ -86,7 +87,7 @@ extension Crowd {
         guard self.reports.newest.stampSeconds != stampSeconds else { return self.reports.newest }
         return self.reports.former.last { $0.counts.stampSeconds == stampSeconds }?.counts ?? CrowdReport()
     }
-    /// Number of members for whom the newest version was refused.
+    /// Number of members whose push of the newest version was refused.
     var refusedCount: Int { self.reports.refusedCount }
     /// Number of members that get the newest version by broadcast at present.
     func listeners(in members: borrowing MemberTable) -> ListenerCounts {
@@ -99,13 +100,13 @@ extension Crowd {
     }
 
     // MARK: Reporting
-    /// When the counts must be reported (steady clock); `Int64.max`: nothing must be reported, or the next progress
-    /// record covers it.
+    /// When the counts must be reported (steady clock); `Int64.max`: nothing must be reported, or passes continue and
+    /// the report is sent with the next progress record.
     @inline(__always) func reportDueMillis(nowMillis: Int64) -> Int64 {
         self.reports.isOpen && self.isFinished ? self.reports.dueMillis(nowMillis: nowMillis) : .max
     }
     /// Makes the report on the newest version for the owner.
-    /// - Returns: the report; `nil`: the owner knows all.
+    /// - Returns: the report; `nil`: nothing new is counted, and the passes have not ended since the last report.
     mutating func makeReport(members: borrowing MemberTable, nowMillis: Int64) -> BusRecord.Report? {
         let isFinished = self.isFinished
         guard self.reports.isToBeReported(isFinished: isFinished) else { return nil }
@@ -114,12 +115,12 @@ extension Crowd {
         return self.busReport(counts, isFinished: isFinished)
     }
     /// Makes the `pass` record that is due.
-    /// - Returns: its content; `nil`: none is due.
+    /// - Returns: the record's content; `nil`: none is due, or passes continue.
     mutating func recordReport(nowMillis: Int64) -> CrowdReport? {
         self.isFinished ? self.reports.record(nowMillis: nowMillis) : nil
     }
     /// Makes the reports on versions that a newer one has replaced.
-    /// - Returns: what is reported and written.
+    /// - Returns: the reports to the owner. Their counts are also written as `pass` records.
     mutating func makeFormerReports() -> [BusRecord.Report] {
         guard !self.reports.former.isEmpty else { return [] }
         // When the newest version expires, members may be owed one of the kept versions again. A waiting member may
@@ -138,8 +139,8 @@ extension Crowd {
         report.counts = counts
         return report
     }
-    /// Whether a push of the version may still have priority 10. It may not once the owner has been told that nobody
-    /// gets priority 10 by the version: the budget unit may already be returning.
+    /// Whether a push of the version may still have priority 10. Once the owner has been told that the version gives
+    /// nobody priority 10, no push may have it: the version's unit of the budget may already be returning.
     func mayBeHigh(stampSeconds: Int64) -> Bool { stampSeconds > self.reports.reportedDoneStampSeconds }
     /// Takes versions that are already known here. The owner, perhaps a new one, sends them to ask for reports.
     /// - Returns: whether the newest version must be reported to that owner again.

@@ -40,15 +40,15 @@ extension Crowd {
         var finder = RingFinder(ring: ring)
         let comers = Self.comers(among: part, joins: joins, at: &finder, in: table)
         guard !self.versions.isEmpty else {
-            // All versions kept here are newer than the progress. Only the alert's round continues.
+            // No version that the progress covers is kept. Only the alert's round continues.
             return isAlertHere
                 ? self.restoreAlert(pass: pass, from: part, joins: joins, comers: comers, at: &finder, in: table) : ()
         }
         let skipped = Set(part.skipped)
         for waiting in part.waiting {
             let member = finder.member(at: waiting.position, in: table)
-            // The round skips a member that was served before the round reached it, whether or not that push has
-            // arrived.
+            // The round skips a member that was served before the round reached it, whether or not that push was
+            // answered.
             let isAhead =
                 self.passes[pass].course.isAhead(UInt64(waiting.position)) && !skipped.contains(waiting.position)
             // A member may wait for the alert while an older push to it is in flight.

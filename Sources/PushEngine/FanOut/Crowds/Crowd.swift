@@ -10,13 +10,15 @@ struct CrowdID: Identifier { let rawValue: Int32 }
 struct Crowd: ~Copyable {
     /// The phase of a crowd between its first member and its last.
     enum Standing: UInt8 {
-        /// The slot is free for another crowd. Becomes `living` when one begins.
+        /// The element of `CrowdTable` is free. Becomes `living` when a crowd begins in it, or `nameless` if the
+        /// audience's name is not known yet.
         case gone
-        /// A restore has read members of the crowd, and no record has its audience's name. Becomes `living` when a
-        /// record or a join has it, or `leaving` if it never becomes known.
+        /// The crowd has members, but no record or join has named their audience yet. Becomes `living` with the name,
+        /// or `leaving` if the name stays unknown.
         case nameless
-        /// The crowd has members, or had some a moment ago. Becomes `toBeVoided` when its owner says that the audience
-        /// is over, or `leaving` if its name never becomes known.
+        /// The audience's name is known, and the audience is not over. Becomes `toBeVoided` when the audience's owner
+        /// says that it is over. During a restore it becomes `leaving` if the audience is over, and `nameless` if the
+        /// records with the name are gone.
         case living
         /// The audience is over, and `state` must say so before anything is deleted. Becomes `leaving` when Kafka has
         /// that record.
@@ -34,13 +36,13 @@ struct Crowd: ~Copyable {
     }
 
     private(set) var standing = Standing.gone
-    /// Whether the crowd has members whose audience is not over.
+    /// Whether there is a crowd here whose audience is not known to be over.
     @inline(__always) var isLiving: Bool { self.standing == .living || self.standing == .nameless }
     /// Whether the audience's name is still unknown.
     var isNameless: Bool { self.standing == .nameless }
     /// What has to be done for a crowd when its time has come, or a restore is over.
     enum Need {
-        /// Nothing has to be done: the slot is free, or `state` must say first that the audience is over.
+        /// Nothing has to be done: there is no crowd, or `state` must say first that the audience is over.
         case nothing
         /// The audience's name is missing. If it stays unknown for long, the members are removed.
         case name
@@ -63,7 +65,7 @@ struct Crowd: ~Copyable {
     @inline(__always) var isNamed: Bool { !self.id.isEmpty }
     /// The audience's id for a log line. Anything in it that looks like a token is shortened.
     var shownID: String { TokenText.shortened(String(decoding: self.id, as: UTF8.self)) }
-    /// Distinguishes the crowds that use this slot one after another.
+    /// Distinguishes the crowds that use this element of `CrowdTable` one after another.
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none
     private(set) var app: UInt16 = 0
@@ -72,21 +74,22 @@ struct Crowd: ~Copyable {
     /// The number by which its members' records name the audience.
     private(set) var reference: UInt64 = 0
     private(set) var versions = CrowdVersions()
-    /// Passes: up to one for each environment, and one for each channel that members name.
+    /// The passes: at most one for each environment, and one for each channel that members name.
     var passes: [Pass] = []
     /// The crowd's start members, and the starts that are sent to them.
     var starts = CrowdStarts()
-    /// When the newest update member joined, seconds since 1970.
+    /// When the newest update member joined, seconds since 1970; 0: none has joined.
     private(set) var lastJoinSeconds: Int64 = 0
 
-    /// When the audience's owner is asked again for versions (steady clock). The owner had forgotten the audience.
+    /// When the audience's owner, which had forgotten the audience, is asked for versions again (steady clock).
+    /// `Int64.max`: it is not asked.
     private var askAtMillis: Int64 = .max
 
     /// Whether an operator has stopped the crowd's passes.
     var pause = CrowdPause.goesOn
-    /// When a push with priority 10 last left (steady clock).
+    /// When a push with priority 10 last left, or may have left (steady clock); `Int64.min`: never.
     private var lastHighMillis: Int64 = .min
-    /// Until this time, in seconds since 1970, every member with a mark of a move counts as moved within the hour.
+    /// Until this time, in seconds since 1970, every member with the flag `isMoved` counts as moved within the hour.
     /// Some joins were taken long after they were written, so the time of a join does not show when the member's hour
     /// is over.
     private(set) var delayedMovesUntilSeconds: Int64 = 0
@@ -102,7 +105,7 @@ struct Crowd: ~Copyable {
 
     /// Number of members that are owed something.
     var waitingCount: Int { self.passes.reduce(0) { $0 + $1.waitingCount } }
-    /// Whether the newest version has been sent to everybody that it is for.
+    /// Whether the newest version is owed to nobody, and no push to an update member is unanswered.
     @inline(__always) var isFinished: Bool {
         for index in self.passes.indices where !self.passes[index].isFinished { return false }
         return true
@@ -121,19 +124,21 @@ struct Crowd: ~Copyable {
     @inline(__always) var passIndices: Range<Int> { self.passes.indices }
     /// The ring that a pass goes round.
     @inline(__always) func ring(ofPass pass: Int) -> RingID { self.passes[pass].ring }
-    /// Index of the pass over that ring.
+    /// Index of the pass over that ring; `nil`: the crowd has no such pass.
     @inline(__always) func passIndex(of ring: RingID) -> Int? {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
         return nil
     }
-    /// The channel that members of a pass listen on, if it is the audience's.
+    /// The channel that members of a pass listen on; `nil`: they listen on none, or the audience's owner has not
+    /// announced it.
     func channel(ofPass pass: Int) -> VersionChannel? {
         guard self.passes[pass].channelNumber != nil, !self.passes[pass].channelID.isEmpty else { return nil }
         return self.versions.channels.first {
             $0.environment == self.passes[pass].environment && $0.id == self.passes[pass].channelID
         }
     }
-    /// Time from which a start is no longer sent, seconds since 1970. It has then expired, or its content is stale.
+    /// Time from which a start is no longer sent, seconds since 1970. The start has then expired, or its content is
+    /// stale.
     @inline(__always) var startEndsSeconds: Int64 {
         guard self.starts.hasOrder else { return self.starts.orderExpiresSeconds }
         let last = self.versions.count - 1
@@ -152,7 +157,8 @@ struct Crowd: ~Copyable {
 
     /// Whether records of members name the crowd's audience by that number.
     func isNamed(by reference: UInt64) -> Bool { self.reference == reference }
-    /// Begins the crowd of an audience whose first member is about to join.
+    /// Begins a crowd, because the first member of an audience is about to join or to be restored.
+    /// - Parameter id: the audience's id; empty: its name is not known yet.
     mutating func begin(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) {
         self.standing = id.isEmpty ? .nameless : .living
         self.partition = partition
@@ -160,7 +166,7 @@ struct Crowd: ~Copyable {
         self.id = id
         self.reference = reference
     }
-    /// Frees the crowd's slot: nothing of it is left.
+    /// Ends the crowd. Its element of `CrowdTable` is free for another crowd.
     mutating func end() {
         let generation = self.generation &+ 1
         self = Crowd()
@@ -171,7 +177,8 @@ struct Crowd: ~Copyable {
         self.restoredName(app: app, id: id)
         self.takeover = CrowdRestore()
     }
-    /// Voids the crowd: the owner has forgotten the audience, and nobody has joined since.
+    /// Voids the crowd, because the owner has forgotten the audience. Its members are removed once Kafka has the void's
+    /// record.
     mutating func voided() {
         self.versions.leave()
         // Nothing may be deleted from `state` before it has the void. Otherwise a new owner that reads the void again
@@ -195,15 +202,15 @@ struct Crowd: ~Copyable {
     @inline(__always) mutating func joined(seconds: UInt32) {
         self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
     }
-    /// Takes the audience's name from a join, because no record has it. What a restore has read is dropped.
+    /// Prepares a crowd without a name for the join that will name its audience. Drops what a restore has read.
     mutating func introduced(joinedSeconds: UInt32) {
         self.takeover = CrowdRestore()
         self.lastJoinSeconds = Int64(joinedSeconds)
     }
     /// The question to the audience's owner: which version is the newest?
     /// - Parameters:
-    ///   - joining: environment of the member that is joining.
-    ///   - members: members of the crowd's partition; `nil`: it never had any.
+    ///   - joining: environment of the member that is joining; `nil`: nobody is joining.
+    ///   - members: members of the crowd's partition; `nil`: the partition never had any.
     func question(
         joining: PushEnvironment?, app: borrowing AppConfiguration, members: CrowdTable.Members?
     ) -> BusRecord.Question {
@@ -218,17 +225,17 @@ struct Crowd: ~Copyable {
         if let joining { question.environments |= AudienceChannels.bit(joining) }
         return question
     }
-    /// Sets when the audience's owner is asked again.
+    /// Sets when the audience's owner is asked again (steady clock).
     mutating func ask(atMillis millis: Int64) { self.askAtMillis = millis }
-    /// Remembers that the owner has forgotten the audience, and when the owner is asked again. Start members whose
-    /// time is over leave before the owner is asked.
+    /// Sets when the owner, which has forgotten the audience, is asked again (steady clock). If the time of all start
+    /// members is over, they leave first.
     mutating func ownerForgot(
         askingAtMillis millis: Int64, startLifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime
     ) {
         self.starts.ownerForgot(lifeMillis: startLifeMillis, in: table, now: now)
         self.ask(atMillis: millis)
     }
-    /// Whether the owner is asked again now. It is asked once.
+    /// Whether the owner must be asked again now. The answer is `true` once: the time is then cleared.
     mutating func asksAgain(nowMillis: Int64) -> Bool {
         guard self.askAtMillis <= nowMillis else { return false }
         self.askAtMillis = .max
@@ -237,14 +244,14 @@ struct Crowd: ~Copyable {
 
     // MARK: Members that move from other audiences
 
-    /// Number of seconds for which a move counts as within the hour. One second is added, because a join's time is in
+    /// How long a member counts as moved within the hour, seconds. One second is added, because a join's time is in
     /// whole seconds.
     private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
-    /// Remembers that a member has moved here from another audience. The join may have been written before the member's
-    /// last push there.
+    /// Takes the join of a member that has moved here from another audience. If the join was written long ago, the
+    /// member may have had pushes in the other audience since.
     mutating func moved(joinedSeconds: UInt32, nowSeconds: Int64) {
         guard nowSeconds > Int64(joinedSeconds) + 1 else { return }
-        // The time is written down once a minute, no matter how many members come.
+        // A minute is added, so that the time is written down once a minute at most, no matter how many members come.
         let until = nowSeconds + Self.movedSeconds
         guard until > self.delayedMovesUntilSeconds else { return }
         self.delayedMovesUntilSeconds = until + 60
@@ -290,12 +297,12 @@ struct Crowd: ~Copyable {
         self.starts.contentChanged()
         return true
     }
-    /// Forgets the alert, which has expired with the version that brought it.
-    /// - Returns: index of an older version whose alert is owed instead; `nil`: no alert is owed now.
+    /// Forgets the alert if it has expired. It expires with the version that brought it.
+    /// - Returns: the expired alert; `nil`: no alert has expired.
     mutating func expireAlert(nowSeconds: Int64) -> ExpiredAlert? {
         guard self.versions.isAlertExpired(nowSeconds: nowSeconds) else { return nil }
         let stampSeconds = self.alertStampSeconds
-        // A member that gets the alert's own version cannot return to an older one.
+        // Members that get the alert's own version alone cannot return to an older alert.
         let former = self.versions.expireAlert(
             mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
         return ExpiredAlert(stampSeconds: stampSeconds, former: former)
@@ -309,29 +316,34 @@ struct Crowd: ~Copyable {
         self.records.progressed()
         return true
     }
-    /// Hands over the crowd's start members. It has none from then on.
+    /// Hands over the crowd's start members. The crowd has none from then on.
     mutating func handOverStarts() -> CrowdStarts {
         var starts = CrowdStarts()
         swap(&starts, &self.starts)
         return starts
     }
-    /// Takes over the start members of another crowd, whose audience is over.
+    /// Takes over the start members of the audience's former crowd.
+    /// - Parameter life: the life of that crowd, which is over.
     mutating func takeOver(_ starts: consuming CrowdStarts, ofLife life: Int64) {
         self.starts = starts
         self.versions.endLife(life, isEnded: true)
     }
-    /// Drops all versions of the life, which nobody is owed now.
+    /// Drops all versions of the audience's life. They are owed to nobody now.
     mutating func endLife() { self.versions.endLife() }
     /// Ends a life that the owner has forgotten. Members wait for the next life.
+    /// - Parameter isEnded: see `CrowdVersions.endLife`.
     mutating func endLife(_ life: Int64, isEnded: Bool) { self.versions.endLife(life, isEnded: isEnded) }
-    /// Whether members are removed after the owner has forgotten the audience, instead of waiting for its next life.
-    /// They are removed if they joined before the audience's end, or so long ago that their cards are over.
+    /// Whether members are removed by a void, instead of waiting for the audience's next life. They are removed if the
+    /// life has ended for good, or if all of them joined so long ago that their cards are over.
     func isOver(by void: BusRecord.Void, lifetimeMillis: Int64, nowSeconds: Int64) -> Bool {
         self.versions.hasEnded(by: void) || (nowSeconds - self.lastJoinSeconds) * 1_000 >= lifetimeMillis
     }
-    /// Sets the life that the crowd's void ends: the owner has forgotten the audience.
+    /// Remembers which life the crowd's void ends.
     mutating func voidCame(ofLife life: Int64) { self.versions.voidCame(ofLife: life) }
-    /// Appends the body of a push, with the alert or without it.
+    /// Appends the body of a push.
+    /// - Parameters:
+    ///   - hasAlert: whether the push has the alert that is owed.
+    ///   - isAlone: whether the push brings the alert's own version instead of the newest.
     @inline(__always) mutating func appendBody(hasAlert: Bool, isAlone: Bool, to body: inout [UInt8]) {
         self.versions.appendBody(hasAlert: hasAlert, isAlone: isAlone, to: &body)
     }
@@ -342,12 +354,12 @@ struct Crowd: ~Copyable {
     var knowsLife: Bool { self.versions.life != 0 }
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.records.progressed() }
-    /// Counts a member that a pass has met.
+    /// Counts a member that a pass has met and sent a push.
     @inline(__always) mutating func met() { self.records.met() }
     /// Makes the record of the crowd's versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {
         var record = self.versions.record(epoch: epoch)
-        // The start may expire later than the version that brought it.
+        // The start may expire later than the version that brought it. The record then has the start separately.
         if let order = self.starts.order, !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false) {
             record.orders = [order]
         }
@@ -356,7 +368,8 @@ struct Crowd: ~Copyable {
     /// Whether a record of progress is written now.
     func isProgressDue(nowMillis: Int64) -> Bool { self.records.progressDueMillis(nowMillis: nowMillis) <= nowMillis }
     mutating func versionsWritten() { self.records.versionsWritten() }
-    /// Lets passes at priority 10 go as far as the record that is now written allows.
+    /// Counts a progress record that is written, and sets how far it lets passes go at priority 10. Passes may go there
+    /// when Kafka has the record.
     mutating func progressWritten(in table: borrowing MemberTable, nowMillis: Int64) {
         self.records.progressWritten(nowMillis: nowMillis)
         for pass in self.passes.indices {
@@ -405,14 +418,15 @@ struct Crowd: ~Copyable {
         self.starts.ordersRead(record.orders)
         self.takeover.readVersions()
     }
-    /// Takes the void of that life: the owner had forgotten the audience, and the crowd was leaving.
+    /// Takes the record of a void. The owner had forgotten that life of the audience, and the crowd's members were
+    /// being removed.
     mutating func restoredVoid(ofLife life: Int64) {
         self.versions.voidCame(ofLife: life)
         self.versions.leave()
         self.starts.ordersRead([])
     }
-    /// Takes the tombstone of one of the crowd's records, which was written after its last member had gone. Without it,
-    /// a later crowd of that name would have versions of a former life.
+    /// Takes the tombstone of one of the crowd's records. Tombstones are written when the last member has gone. Without
+    /// them, the audience's next crowd would have versions of a former life.
     mutating func restoredTombstone(of record: StateCodec.CrowdRecord) {
         switch record {
         case .versions:
@@ -426,8 +440,8 @@ struct Crowd: ~Copyable {
         case .voided: break
         }
         guard !self.takeover.isNamed, self.starts.restored.progress == nil else { return }
-        // No record names the audience now. Members here joined after the tombstone. Their joins will be read again,
-        // and name the audience.
+        // No record names the audience now. The crowd's present members joined after the tombstone was written. Their
+        // joins will be read again, and name the audience.
         self.id = []
         self.standing = .nameless
         for pass in self.passes.indices { self.passes[pass].named(lane: .none) }
@@ -449,8 +463,8 @@ struct Crowd: ~Copyable {
         self.forgetRestored()
         for pass in self.passes.indices { self.passes[pass].reset(in: &table) }
     }
-    /// Drops the alert after a restore, if nobody is owed it now. Rounds, channels, and members that have joined since
-    /// are looked at.
+    /// Drops the alert after a restore, if it is owed to nobody: not by a round, the retry set or a channel, and not to
+    /// a member with one of the given joins.
     mutating func settleAlert(owedTo joins: [RestoredJoin]) {
         let stampSeconds = self.versions.alert?.stampSeconds
         guard !self.passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),
@@ -459,7 +473,7 @@ struct Crowd: ~Copyable {
         else { return }
         self.versions.forgetOwedAlert()
     }
-    /// Ends a restore. The versions that it returned have been taken.
+    /// Ends a restore, after the versions that `resume` returned have been taken.
     mutating func resumed(_ outcome: borrowing CrowdRestore.Outcome) {
         self.versions.hasMet(stampSeconds: outcome.stampSeconds)
         self.records.restored(isWritten: outcome.newest == nil)

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Which records of a crowd `state` has, and which have to be written: its versions, and its passes' progress. The type
-/// decides; the crowd's owner writes the records, and says which of them Kafka has.
+/// The status of a crowd's two records in `state`: its versions, and the progress of its passes. This type decides what
+/// has to be written and waited for. The engine writes the records, and says which of them Kafka has.
 struct CrowdRecords {
     /// What Kafka must have before the newest version goes to anybody.
     enum Durability: UInt8 {
@@ -18,19 +18,19 @@ struct CrowdRecords {
     }
     /// Least time between two progress records, milliseconds.
     static let progressMillis: Int64 = 1_000
-    /// Least number of members that a pass at priority 10 may meet between two progress records.
+    /// The least value of `horizonCount`.
     static let horizonCountMin = 4_096
 
     /// The status of the progress record. Each crowd numbers its own records.
     private(set) var progress = ProgressRecord()
     private(set) var durability = Durability.durable
-    /// Number of the record of versions that was written last. Each crowd counts its own.
+    /// Number of the record of versions that was written last; counted from 1 for each crowd.
     private(set) var versionsNumber: UInt32 = 0
-    /// Maximum number of members that may be met at priority 10 after the last progress record.
+    /// About how many members each pass may meet at priority 10 after the last progress record.
     private(set) var horizonCount = 0
     /// Number of the progress record that has to be acknowledged before the newest version is durable.
     private var requiredProgress: UInt32 = 0
-    /// Number of members met since the last progress record.
+    /// Number of members that the crowd's passes have sent a push since the last progress record.
     private var metSinceProgress = 0
 
     /// Whether `state` has the newest version, and the progress record written when its round began. Only then may
@@ -40,7 +40,7 @@ struct CrowdRecords {
     @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
     /// Whether there is progress that no record covers.
     @inline(__always) var isProgressDue: Bool { self.progress.isDue }
-    /// Whether half of the `horizonCount` members have been met since the last progress record.
+    /// Whether at least half of `horizonCount` members have been sent a push since the last progress record.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
     /// When the next progress record is due (steady clock); `Int64.max`: none is, or the previous one has to be
@@ -48,14 +48,14 @@ struct CrowdRecords {
     func progressDueMillis(nowMillis: Int64) -> Int64 {
         self.progress.dueMillis(every: Self.progressMillis, nowMillis: nowMillis)
     }
-    /// The earliest time of the next record once the last is acknowledged (steady clock).
+    /// The earliest time of the next progress record, once the last one is acknowledged (steady clock).
     @inline(__always) var nextProgressMillis: Int64 { self.progress.writtenMillis + Self.progressMillis }
 
     // MARK: What happens
 
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
-    /// Counts a member that was met.
+    /// Counts a member that was met and sent a push.
     @inline(__always) mutating func met() {
         self.metSinceProgress += 1
         self.progressed()
@@ -74,8 +74,8 @@ struct CrowdRecords {
         case .awaitsVersions, .awaitsBoth: break
         }
     }
-    /// Serves nobody until Kafka has the last progress record, or a later one. That record says where a new version
-    /// begins.
+    /// Serves nobody until Kafka has the last progress record, or a later one. That record says where the rounds of a
+    /// new version begin.
     mutating func awaitProgress() {
         self.requiredProgress = self.progress.number
         switch self.durability {
@@ -84,7 +84,7 @@ struct CrowdRecords {
         case .awaitsProgress, .awaitsBoth: break
         }
     }
-    /// Counts a progress record that is written, and sets the next horizon.
+    /// Counts a progress record that is written, and sets `horizonCount`.
     mutating func progressWritten(nowMillis: Int64) {
         self.progress.written(nowMillis: nowMillis)
         self.horizonCount = max(Self.horizonCountMin, 2 * self.metSinceProgress)

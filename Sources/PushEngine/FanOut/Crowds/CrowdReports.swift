@@ -1,12 +1,13 @@
 import APNSProtocol
 import PushModel
 
-/// The counts of a crowd's versions: the newest, and earlier ones whose pushes are not all answered. The type decides
-/// what is reported and when; the crowd's owner sends the reports.
+/// The counts of a crowd's versions: the newest, and former ones that are still counted. This type decides what is
+/// reported and when; the engine sends the reports.
 struct CrowdReports {
     /// What the engine has to do after a change.
     struct Effects: Equatable {
-        /// By how much the number of members whose push of the newest version was refused has grown.
+        /// Growth of the number of members whose push of the newest version was refused; below 0: the number has
+        /// shrunk.
         var refusedStep = 0
         /// Whether former versions have to be reported: see `makeFormerReports`.
         var reportsFormer = false
@@ -16,13 +17,14 @@ struct CrowdReports {
         fileprivate(set) var counts: CrowdReport
         fileprivate(set) var owner: ReportSchedule.Owner
     }
-    /// Maximum number of former versions that are counted until their last push is answered.
+    /// Maximum number of former versions that are counted until their last push is answered. Beyond it the oldest are
+    /// dropped, except for versions that members may be owed again.
     static let formerMax = 4
-    /// Maximum number of outcome records about single failed members in one pass of a partition. Further failures are
-    /// only counted.
+    /// Once this many members are gone or have failed for the newest version, further failures get no outcome records
+    /// of their own, and are only counted.
     static let failureRecordsMax: UInt64 = 1_024
-    /// Age of a version up to which its last report may have been lost with a former owner of the partition,
-    /// milliseconds.
+    /// Age below which a version is reported again after a takeover, milliseconds. Its last report may have been lost
+    /// with the former owner of the partition.
     static let sentAnewMillis: Int64 = 120_000
 
     private(set) var newest = CrowdReport()
@@ -33,13 +35,13 @@ struct CrowdReports {
     private(set) var reportedDoneStampSeconds: Int64 = 0
     /// The stamp of the newest version with priority 10.
     private var highStampSeconds: Int64 = 0
-    /// Number of members that an expiring version has left to the previous one. It is added when the previous
-    /// version's report is used again.
+    /// Number of members that the newest version did not reach before it expired. They are added to the previous
+    /// version's counts when counting returns to that version.
     private var revivedCount = 0
 
     /// Number of members whose push of the newest version was refused.
     var refusedCount: Int { Int(clamping: self.newest.counts.failed) }
-    /// The counts of a former version; `nil`: it is no longer counted.
+    /// The counts of a former version; `nil`: that version is not counted.
     func formerCounts(_ stampSeconds: Int64) -> CrowdReport? {
         self.former.first { $0.counts.stampSeconds == stampSeconds }?.counts
     }
@@ -104,6 +106,7 @@ struct CrowdReports {
     /// Continues counting after a takeover from the last record of progress.
     /// - Parameters:
     ///   - known: what that record says of versions.
+    ///   - stampSeconds: stamp of the newest version.
     ///   - isYoung: whether the last report of the newest version may have been lost with the previous owner.
     ///   - alertStampSeconds: stamp of the version whose alert is owed; `nil`: none is.
     mutating func resumed(
@@ -133,7 +136,8 @@ struct CrowdReports {
     @inline(__always) mutating func becameDue(_ count: Int) {
         self.newest.counts.due &+= UInt64(truncatingIfNeeded: count)
     }
-    /// Counts a member that is owed the newest version again, after a newer push had replaced it.
+    /// Counts a member that is owed the newest version after an alert that goes alone. If the version was already
+    /// counted as superseded for some member, one such count is taken back.
     mutating func returned() {
         self.newest.count(-1, into: .superseded)
         self.schedule.counted()
@@ -243,8 +247,8 @@ struct CrowdReports {
     // MARK: Reporting
     /// Whether something about the newest version has to be reported once its passes have ended.
     @inline(__always) var isOpen: Bool { self.schedule.isOpen }
-    /// When the counts must be reported after the passes have ended (steady clock); `Int64.max`: nothing must be
-    /// reported. While passes continue, the next progress record contains the counts.
+    /// When the counts must be reported or recorded after the passes have ended (steady clock); `Int64.max`: nothing is
+    /// due. While passes continue, a report is sent with each progress record.
     func dueMillis(nowMillis: Int64) -> Int64 {
         let reported = self.newest.stampSeconds > 0 ? self.schedule.dueMillis(nowMillis: nowMillis) : .max
         return min(reported, self.schedule.recordDueMillis(nowMillis: nowMillis))
@@ -260,7 +264,7 @@ struct CrowdReports {
         }
     }
     /// Makes the report on the newest version for the owner.
-    /// - Returns: the report.
+    /// - Returns: the report. It is empty if only a former owner has counted the version.
     mutating func makeReport(isFinished: Bool, listeners: ListenerCounts, nowMillis: Int64) -> CrowdReport {
         self.newest.listeners = listeners
         // The former owner's counts remain valid until there are new ones. A report without counts replaces nothing.
@@ -275,11 +279,11 @@ struct CrowdReports {
         self.schedule.written(isEnd: true, nowMillis: nowMillis)
         return self.newest
     }
-    /// Makes the reports on versions that a newer one has replaced. Each is reported when it is replaced, and again
-    /// when its last push has been answered.
+    /// Makes the reports on versions that a newer one has replaced, if they were counted since their last report.
+    /// Forgets versions that need no more counting.
     /// - Parameter mayReturn: whether members may be owed the version with that stamp again. That happens when the
     ///   newest version expires, or when the version's alert goes alone.
-    /// - Returns: what is reported and written.
+    /// - Returns: the counts that are reported to the owner and written as `pass` records.
     mutating func makeFormerReports(mayReturn: (Int64) -> Bool) -> [CrowdReport] {
         var reported: [CrowdReport] = []
         var index = 0
@@ -306,7 +310,7 @@ struct CrowdReports {
         self.schedule.counted()
         return true
     }
-    /// Remembers up to which stamp nobody is sent priority 10 now.
+    /// Sets the stamp that the next report says: versions up to it give nobody priority 10 now.
     /// - Parameters:
     ///   - isHigh: whether some members may still get priority 10.
     ///   - stampSeconds: stamp of the newest version.

@@ -69,7 +69,7 @@ struct CrowdRestore {
         var newest: Version?
         /// Stamp of the newest version, even if that has expired since; 0: there was none.
         var stampSeconds: Int64 = 0
-        /// Joins of all members that the progress does not cover.
+        /// All joins that the progress does not cover.
         var joins: [RestoredJoin] = []
         /// Those of `joins` whose members are owed the alert of a version that is kept here.
         var owedJoins: [RestoredJoin] = []
@@ -101,8 +101,8 @@ struct CrowdRestore {
 /// A member's join that a restore has read, with the offset of its record.
 struct RestoredJoin {
     var member: MemberID
-    /// Whether the member had already been served when it joined. The property is declared here to fit into the
-    /// padding: there may be a million joins.
+    /// Whether the member was known and not late when its record was written. The property is declared here to fit into
+    /// the padding: there may be a million joins.
     var isKnown = false
     var offset: Int64
     /// Stamp of the version whose alert the member is owed, as its record says; 0: none.

@@ -155,7 +155,8 @@ struct CrowdTable: ~Copyable {
     }
 
     // MARK: Rings
-    /// Index of the pass over the crowd's members in that environment. It is made for the first member.
+    /// Index of the pass for the crowd's members in that environment that do not listen on a channel. The pass is made
+    /// for the first of them.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
         for index in self.elements[crowd].passes.indices
         where self.elements[crowd].passes[index].environment == environment
@@ -197,7 +198,8 @@ struct CrowdTable: ~Copyable {
         self.elements[crowd].passes[idle].leaveChannel()
         return idle
     }
-    /// Index of the pass that a member's record names.
+    /// Index of the pass that a member's record names. The pass is made for the first such member.
+    /// - Parameter number: number of the channel that the member listens on; `nil`: the member does not listen.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, number: UInt8?) -> Int {
         guard let number else { return self.passIndex(crowd, environment: environment) }
         let known = self.elements[crowd].passes.firstIndex {

@@ -19,8 +19,8 @@ struct CrowdVersions {
         /// `going` with a version of a later life, or `awaited` when the owner forgets a later life.
         case over
     }
-    /// Maximum number of versions that are kept for members which a newer version does not reach before it expires; at
-    /// least two.
+    /// Maximum number of kept versions, the newest included; at least two. Members that the newest version does not
+    /// reach before it expires get an older one.
     static let countMax = 3
 
     private(set) var stage = Stage.awaited
@@ -235,8 +235,8 @@ struct CrowdVersions {
     var alertStamps: Set<Int64> { Set(self.read.filter(\.hasAlert).map(\.stampSeconds)) }
     /// Ends a restore. Versions that the progress covers are kept. The others are taken again, as if they were new. A
     /// version counts as known only by its own record, because the progress may be missing.
-    /// - Parameter hasRecord: whether a record of the versions was read. If not, versions are known from the progress
-    ///   alone, and are sent again.
+    /// - Parameter hasRecord: whether a record of the versions was read. If not, only the progress names the life, and
+    ///   the owner's versions are taken as new.
     /// - Returns: versions to be taken again, the oldest first.
     mutating func resume(from progress: PassesRecord, hasRecord: Bool) -> [Version] {
         let isOfLife = self.life == progress.life

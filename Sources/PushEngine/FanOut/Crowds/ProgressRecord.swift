@@ -1,5 +1,5 @@
-/// The status of a record that is written again and again, one at a time. It tracks what has happened, what the record
-/// covers, and what Kafka has.
+/// The status of a record that is written again and again: whether the last one covers all that has happened, and
+/// whether Kafka has it.
 struct ProgressRecord {
     enum State: UInt8 {
         /// The last record covers everything. Becomes `toWrite` when something happens.
@@ -17,10 +17,10 @@ struct ProgressRecord {
     private(set) var state = State.written
     /// Number of the record that was written last; counted from 1.
     private(set) var number: UInt32 = 0
-    /// When that record was written (steady clock); `Int64.min`: there was none.
+    /// When the last record was written (steady clock); `Int64.min`: none has been written.
     private(set) var writtenMillis: Int64 = .min
 
-    /// Whether a record has not been acknowledged.
+    /// Whether the last record is still unacknowledged.
     @inline(__always) var isUnderWay: Bool { self.state == .underWay || self.state == .toWriteAgain }
     /// Whether something has happened that no record covers.
     @inline(__always) var isDue: Bool { self.state == .toWrite || self.state == .toWriteAgain }
@@ -30,6 +30,7 @@ struct ProgressRecord {
     }
     /// When the next record is due (steady clock); `Int64.max`: none is, or the previous one has to be acknowledged
     /// first.
+    /// - Parameter millis: the least time between two records.
     func dueMillis(every millis: Int64, nowMillis: Int64) -> Int64 {
         switch self.state {
         case .written, .underWay, .toWriteAgain: .max
@@ -68,7 +69,7 @@ struct ProgressRecord {
         self.forgetUnderWay()
         return true
     }
-    /// Forgets the record that is under way: nothing waits for it.
+    /// Treats the record that is under way as acknowledged.
     mutating func forgetUnderWay() {
         switch self.state {
         case .underWay: self.state = .written

@@ -3,9 +3,9 @@ extension MemberFlags {
     static var isFrequent: Self { Self(bit: 0) }
     /// A push to the member has no answer yet.
     static var isInFlight: Self { Self(bit: 1) }
-    /// The member joined behind the pass, and has not been met since.
+    /// The member joined after the newest version or start, and has been neither served nor met since.
     static var isLate: Self { Self(bit: 2) }
-    /// The member moved here from another audience, so its pushes do not use priority 10.
+    /// The member moved here from another audience, so its pushes do not use priority 10 for an hour.
     static var isMoved: Self { Self(bit: 5) }
 }
 

@@ -29,13 +29,14 @@ struct ServingEffects: Equatable {
     }
 }
 
-/// A failed push to a member, whose content is still owed.
+/// The failure of a push to a member. What the push was to bring is still owed.
 struct MemberFailure {
     /// Earliest time of the next push to the member (steady clock).
     var notBeforeMillis: Int64
     /// Failures, including this one.
     var failures: FailureStreak
-    /// Whether the push brought an alert alone that is still the newest. The next round does not bring that alert.
+    /// Whether the push brought an alert alone that is still the newest. The round then brings the newest content but
+    /// not that alert, so the member waits for the alert here.
     var isNewestAlone = false
     var owesAlert = false
     /// Stamp of the oldest alert that the member has missed, by this failure or an earlier one.

@@ -10,7 +10,7 @@ struct MembersApart {
     static let skippedMax = 4_096
 
     private(set) var retries = RetrySet()
-    /// Members that joined behind the pass.
+    /// Late members that have not been served yet.
     private(set) var late = LateJoins()
     /// Number of late members that still wait and that the round does not reach.
     private(set) var lateCount = 0
@@ -48,7 +48,8 @@ struct MembersApart {
         where table.flags(of: member).contains(.isFrequent) ? !isFrequentHigh : !isHigh { left.insert(member) }
         self.unhurried = left
     }
-    /// Replaces the alert that some members wait for by a newer one.
+    /// Marks an alert as missed by the members that wait for it, because a newer alert replaces it.
+    /// - Parameter stampSeconds: stamp of the alert that is replaced.
     mutating func alertReplaced(stampSeconds: Int64) { self.retries.markMissed(alertStampSeconds: stampSeconds) }
     /// Drops the alert: nobody is owed it now.
     mutating func alertEnded() {
@@ -129,7 +130,7 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // A progress record has no room for all these members. The next owner counts them all as late members.
+        // The retry set is full. With the offset 0, progress covers no join, so a next owner takes members for late.
         if notBeforeMillis > nowMillis {
             self.recent.remember(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }
@@ -214,8 +215,8 @@ struct MembersApart {
     mutating func keepQuiet(_ member: MemberID, _ course: PassCourse) {
         if course.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
     }
-    /// Remembers a member that joined after the version with priority 10. It does not matter whether the version's
-    /// round has already reached the member.
+    /// Remembers a member that joined after a version with priority 10, while the right to that priority goes round.
+    /// The right may end before the round reaches the member.
     private mutating func keepUnhurried(_ member: MemberID, _ course: PassCourse) {
         if course.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
     }
@@ -249,7 +250,7 @@ struct MembersApart {
             self.retries.remove(member)
             guard entry.isOwed else {
                 // The round will reach the member. But the round does not repeat an earlier alert or priority 10, and
-                // the round's version may expire before it reaches the member.
+                // the newest version may expire before then.
                 if entry.owesAlert || entry.mayBeHigh || course.keepsOlder {
                     entry.notBeforeMillis = .max
                     self.retries.set(entry, for: member)
@@ -272,7 +273,7 @@ struct MembersApart {
         }
         return nil
     }
-    /// The next late member.
+    /// The next late member that can be served; `nil`: there is none, or too many members were served apart lately.
     @inline(never) mutating func nextLate(
         distanceMillis: Int64, nowMillis: Int64, _ course: PassCourse, in table: inout MemberTable
     ) -> MemberServing? {
@@ -310,7 +311,8 @@ struct MembersApart {
     ) -> Int64? {
         self.recent.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)
     }
-    /// Forgets that the round has to skip the member: the round has just done so, and will not reach the member again.
+    /// Whether the round skips the member. The mark is removed, because the round has reached the member, or the member
+    /// leaves.
     @inline(__always) @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
         !self.skipped.isEmpty && self.skipped.remove(member) != nil
     }

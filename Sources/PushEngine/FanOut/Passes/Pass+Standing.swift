@@ -1,4 +1,4 @@
-/// The state of a pass. Functions that every push calls are inlined.
+/// What is known of a pass: its channel, and what its members are owed. Functions that every push calls are inlined.
 extension Pass {
     /// The channel's number among those of the crowd in this environment; `nil`: the pass's members do not listen.
     @inline(__always) var channelNumber: UInt8? { self.channel.number }
@@ -8,7 +8,7 @@ extension Pass {
     @inline(__always) var isServedByChannel: Bool { self.channel.serves }
 
     // MARK: What is owed
-    /// Whether the newest version's round is over, and the version is owed to nobody.
+    /// Whether the newest version's round is over, nobody waits to be served, and no push is unanswered.
     @inline(__always) var isFinished: Bool {
         !self.course.isUnderWay && self.apart.retries.count == 0 && self.apart.lateCount == 0
             && self.inFlight.count == 0
@@ -23,7 +23,7 @@ extension Pass {
     @inline(__always) var owed: Owed { Owed(all: self.waitingCount, alone: self.course.aloneCount) }
 
     // MARK: One member
-    /// Whether the newest version's round reaches the member, and does not pass over it.
+    /// Whether the newest version's round has yet to reach the member, and will not skip it.
     @inline(__always) func comesRound(to member: MemberID, in table: borrowing MemberTable) -> Bool {
         !self.apart.skipped.contains(member) && self.course.isAhead(table.position(of: member))
     }
@@ -34,12 +34,12 @@ extension Pass {
             && table.flags(of: member).isDisjoint(with: [.isLate, .isInFlight]) && self.apart.retries[member] == nil
             && !self.comesRound(to: member, in: table)
     }
-    /// Whether the member has not got the newest version by its token.
+    /// Whether the newest version still has to be sent to the member by token.
     @inline(__always) func isOwed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         table.flags(of: member).contains(.isLate) || self.apart.retries[member]?.isOwed == true
             || self.comesRound(to: member, in: table)
     }
-    /// Whether the member waits for an alert.
+    /// Whether the member waits for an alert in the retry set.
     @inline(__always) func awaitsAlert(_ member: MemberID) -> Bool { self.apart.retries[member]?.owesAlert == true }
     /// Whether the round brings the newest alert to the member.
     @inline(__always) func roundOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
@@ -64,8 +64,8 @@ extension Pass {
             $0.rawValue < $1.rawValue
         }
     }
-    /// Number of members that get the newest version by token, because they joined while it was broadcast. The true
-    /// number may be lower.
+    /// Number of members that get the newest version by token, although a broadcast brings it to the others: those that
+    /// were served, up to `ListenersByToken.countMax`, and late members.
     var lateListenerCount: Int { self.channel.byToken.served.count + self.apart.late.count }
 }
 

@@ -6,7 +6,7 @@ import PushModel
 /// The ring is a circle of positions, and the pass goes round it: `course` has its position. Members that it does not
 /// simply meet at their positions are `apart`. The pass counts what its members are owed.
 ///
-/// A pass only decides; its owner journals, sends and counts. Functions that every push calls are inlined, because a
+/// A pass only decides; the engine journals, sends and counts. Functions that every push calls are inlined, because a
 /// pass that is passed to a function is copied, and a pass is large.
 struct Pass {
     /// Number of members that are owed something.
@@ -76,7 +76,8 @@ struct Pass {
         self.course.take(version, count: count, dropping: dropped, alertGoesAlone: alertGoesAlone)
         self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
     }
-    /// Replaces the alert that some members wait for by the alert of a newer version.
+    /// Marks an alert as missed by the members that wait for it, because a newer alert replaces it.
+    /// - Parameter stampSeconds: stamp of the alert that is replaced.
     mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
     /// Drops the newest version, which has expired. Members that it did not reach are owed the previous one.
     /// - Parameters:
@@ -168,8 +169,8 @@ struct Pass {
     }
     /// Ends the channel's service, because tokens bring the next version.
     mutating func leaveChannel() { self.channel.ended() }
-    /// Ends the channel's service at once. An older alert that no broadcast has brought is owed to all
-    /// members, with two exceptions. Some got the alert in their former ring, and others joined after the alert.
+    /// Ends the channel's service, and lets the alert that no broadcast has brought be owed by token. It is owed to all
+    /// members except `lateListeners`.
     /// - Parameter count: number of members of the ring.
     mutating func leaveChannelOwingAlert(count: Int) {
         let others = self.lateListeners
@@ -202,13 +203,14 @@ struct Pass {
     }
 
     // MARK: Joining and leaving
-    /// Adds a member to the ring. The round will meet it, or it is late.
+    /// Adds a member to the ring. If there is a version, the member is owed it without the alert.
     /// - Parameters:
     ///   - notBeforeMillis: earliest time of a push to the member (steady clock). The member's phone may have got a
     ///     push shortly before.
     ///   - distanceMillis: the least time between two pushes to a member.
     ///   - hasVersions: whether the audience has something to bring.
-    /// - Returns: the number of the member's late join; `nil`: the member is not late.
+    /// - Returns: the number of the member's late join; `nil`: there is no version, or the member waits in the retry
+    ///   set.
     mutating func joined(
         _ member: MemberID, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64, hasVersions: Bool,
         in table: inout MemberTable
@@ -391,7 +393,7 @@ struct Pass {
     private mutating func met() {
         self.course.met()
         self.upcoming.passed()
-        // The pass stays at the position until all its members are met.
+        // The pass stays at the position until all members there are met.
         let position = self.course.position
         if self.upcoming.next?.position != UInt64(position & (PassCourse.circle - 1)) {
             self.course.move(to: position + 1)

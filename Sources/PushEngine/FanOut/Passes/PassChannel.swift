@@ -1,8 +1,8 @@
 import PushModel
 
 /// The channel that the members of a pass listen on. While the channel brings the newest version, members are owed
-/// nothing, except for those that joined after that version. If members do not listen, the pass has a channel
-/// without a number, which never serves.
+/// nothing by token, except for those that joined late or may miss the broadcast. If members do not listen, the pass
+/// has a channel without a number, which never serves.
 struct PassChannel {
     /// The channel's number among those of the crowd in one environment.
     let number: UInt8?
@@ -43,8 +43,8 @@ struct PassChannel {
         self.serves = false
         self.byToken.removeAll()
     }
-    /// Remembers a member that joined while the channel serves and has the newest version by its token. The broadcast
-    /// may have left before it joined.
+    /// Remembers a member that gets the newest version by its token while the channel serves. The broadcast may have
+    /// left before the member joined.
     @inline(__always) mutating func served(_ member: MemberID) {
         if self.serves { self.byToken.markServed(member) }
     }

@@ -56,7 +56,7 @@ struct PassCourse {
     // MARK: Present state
     /// Whether the newest version's round is still going on.
     @inline(__always) var isUnderWay: Bool { (self.targets.last?.until ?? 0) > self.position }
-    /// The end of all rounds: no member at this position or behind it is met.
+    /// The end of all rounds: no member at this position or beyond it is met.
     @inline(__always) var until: Int64 { max(self.targets.last?.until ?? 0, self.alone?.until ?? 0) }
     /// Number of members that the newest version's round has not met yet.
     @inline(__always) var aheadCount: Int { self.targets.last?.ahead ?? 0 }
@@ -95,7 +95,7 @@ struct PassCourse {
     @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < self.alertUntil
     }
-    /// Whether a member that the newest version's round has met had not been met by an older version's round.
+    /// Whether an older version's round had not yet met a member that the newest version's round has met.
     func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
         self.turned(ringPosition) - Self.circle < self.targets[index].until
     }

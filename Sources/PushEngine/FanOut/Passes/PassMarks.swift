@@ -1,8 +1,8 @@
-/// Remembers the positions of a pass, with the time at which the pass was there. The pass must not return to a member
-/// before the least time between two pushes is over.
+/// Remembers when a pass was at which positions. The pass must not return to a member before the least time between two
+/// pushes is over.
 ///
-/// A few marks are enough: members between two marks were served no later than the second mark says. No mark is needed
-/// for a position where the last round was longer ago than that time.
+/// A few marks are enough. A mark covers all members from its position up to the next mark, and its last time counts
+/// for each of them. Marks that are older than the least time are dropped.
 struct PassMarks {
     private struct Mark {
         /// The members from this position up to the next mark were served between `firstMillis` and `lastMillis`.
@@ -10,7 +10,7 @@ struct PassMarks {
         var firstMillis: Int64
         var lastMillis: Int64
     }
-    /// Number of marks within the least time between two pushes.
+    /// Number of marks that are made within the least time between two pushes.
     private static let perDistance: Int64 = 8
     /// The marks, oldest first.
     private var marks: [Mark] = []
@@ -18,7 +18,7 @@ struct PassMarks {
     /// Creates the marks of a pass that has served nobody.
     init() {}
 
-    /// Marks that the member at `position` is served now.
+    /// Remembers that the member at `position` is served now.
     mutating func served(_ position: Int64, distanceMillis: Int64, nowMillis: Int64) {
         let last = self.marks.count - 1
         if last >= 0, nowMillis - self.marks[last].firstMillis < distanceMillis / Self.perDistance {
@@ -29,14 +29,15 @@ struct PassMarks {
         self.marks.append(Mark(position: position, firstMillis: nowMillis, lastMillis: nowMillis))
     }
 
-    /// When the member at `position` may be served again (steady clock).
+    /// When the member at `position` may be served again (steady clock); `Int64.min`: no mark delays it.
     func notBeforeMillis(_ position: Int64, distanceMillis: Int64) -> Int64 {
-        // The mark of the previous lap at this position.
+        // The mark that covers this position in an earlier lap.
         guard let mark = self.marks.last(where: { $0.position + PassCourse.circle <= position }) else { return .min }
         return mark.lastMillis + distanceMillis
     }
 
-    /// Lowers all positions by some laps.
+    /// Lowers all positions by whole laps.
+    /// - Parameter laps: number of positions in these laps.
     mutating func rebase(by laps: Int64) {
         for index in self.marks.indices { self.marks[index].position -= laps }
     }

@@ -4,11 +4,11 @@ import PushModel
 /// Members of a ring that have lately begun to listen on its channel.
 ///
 /// The partition may read a version after such a member's join, although the version's broadcast left before the member
-/// listened. The two records are in two topics, and only their times in Kafka show which was first. A member that may
-/// have missed the broadcast gets the version by token.
+/// listened. The join and the version's event are in different logs, and only their times in Kafka show which was
+/// first. A member that may have missed the broadcast gets the version by token.
 struct RecentListeners {
-    /// Maximum number of listeners. Beyond it the oldest joins are forgotten. If a version then needs forgotten joins,
-    /// the whole ring is looked through.
+    /// Maximum number of joins that are remembered. Beyond it the oldest are forgotten. If a version then needs
+    /// forgotten joins, the whole ring is looked through.
     static let countMax = 1_024
 
     struct Join {
@@ -17,13 +17,14 @@ struct RecentListeners {
         var joinedMillis: Int64
 
         /// Creates a join from its record.
-        /// - Parameter recordMillis: time of the record. No time later than now is used, because a publisher's clock
-        ///   may be far ahead. Both times that are compared are Kafka's, as this worker's clock may be wrong.
+        /// - Parameter recordMillis: time of the record in Kafka, milliseconds since 1970. A publisher's clock may be
+        ///   far ahead, so a time more than `timestampAheadSecondsMax` after this worker's time is lowered to that
+        ///   limit.
         init(member: MemberID, recordMillis: Int64, nowMillis: Int64) {
             self.member = member
             self.joinedMillis = min(nowMillis + EventRules.timestampAheadSecondsMax * 1_000, recordMillis)
         }
-        /// Creates a join from `state` or the table, which have its time in whole seconds.
+        /// Creates a join from `state` or the member table, which have the join's time in whole seconds.
         init(member: MemberID, joinedSeconds: UInt32, nowMillis: Int64) {
             self.init(member: member, recordMillis: Int64(joinedSeconds) * 1_000 + 999, nowMillis: nowMillis)
         }

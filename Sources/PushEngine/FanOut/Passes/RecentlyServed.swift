@@ -3,7 +3,7 @@ import DequeModule
 /// Members that were served apart from the round a moment ago. The round does not serve them again before the least
 /// time between two pushes is over.
 struct RecentlyServed {
-    /// Maximum number of members that are served apart from the round within the least time between two pushes.
+    /// Number of remembered members at which late members have to wait. Members that are tried again do not wait.
     static let countMax = 4_096
     private var millis: [MemberID: Int64] = [:]
     private var order: Deque<(member: MemberID, millis: Int64)> = []

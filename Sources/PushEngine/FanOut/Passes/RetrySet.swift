@@ -28,7 +28,7 @@ struct RetrySet {
     private var entries: [MemberID: Entry] = [:]
     /// The time before which no member outside `due` is due (steady clock). It may be too early.
     private var othersDueMillis: Int64 = .max
-    /// Number of members that are owed what they wait for.
+    /// Number of members whose entries have `isOwed`.
     private(set) var owedCount = 0
     /// Members that are due, the next one last. Some may have left the set since.
     private var due: [MemberID] = []
@@ -118,7 +118,8 @@ struct RetrySet {
     }
     /// Whether some waiting member's push may have priority 10.
     var mayBeHigh: Bool { self.entries.values.contains { $0.mayBeHigh } }
-    /// Replaces the alert that some members wait for by a newer one.
+    /// Marks an alert as missed by the members that wait for it, because a newer alert replaces it.
+    /// - Parameter alertStampSeconds: stamp of the alert that is replaced.
     mutating func markMissed(alertStampSeconds: Int64) {
         for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {
             let since = self.entries[member]?.alertsMissedSinceSeconds ?? .max
@@ -132,7 +133,7 @@ struct RetrySet {
             self.entries[member]?.owesAlert = false
         }
     }
-    /// Drops the alert, which was withdrawn.
+    /// Drops the alert: nobody waits for it now.
     mutating func forgetAlerts() {
         for member in Array(self.entries.keys) where self.entries[member]?.owesAlert == true {
             self.entries[member]?.owesAlert = false

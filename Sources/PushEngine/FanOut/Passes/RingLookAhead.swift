@@ -7,8 +7,8 @@ struct RingLookAhead {
 
     private(set) var entries: [RingEntry] = []
     private var passedCount = 0
-    /// The end of the positions looked up. All members from the first of these positions up to here are among
-    /// `entries`.
+    /// The end of the positions that were looked up, exclusive; 0: none were. `entries` has all members from where the
+    /// look-up began to this position.
     private(set) var end: Int64 = 0
 
     /// The first member that has not been passed; `nil`: all members that were looked up have been passed.
@@ -24,7 +24,8 @@ struct RingLookAhead {
     }
     /// Counts the next member as passed.
     @inline(__always) mutating func passed() { self.passedCount += 1 }
-    /// Lowers all positions by some laps.
+    /// Lowers the end by whole laps.
+    /// - Parameter laps: number of positions in these laps.
     mutating func rebase(by laps: Int64) { self.end -= laps }
     /// Forgets what was looked up, because a member has joined or left.
     mutating func forget() {
