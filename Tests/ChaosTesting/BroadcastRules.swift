@@ -1,7 +1,6 @@
 import DeviceModel
 
-/// Rules for the broadcasts of a channel: the time between two of them, their stamps, and how long APNs is to keep
-/// them.
+/// Rules for the broadcasts of a channel: the time between two of them, their stamps, and how long APNs must keep them.
 ///
 /// A broadcast shortly after a pause is excused. A paused worker may have a request halfway to its socket. The request
 /// leaves after the pause, with a time and a stamp from before it. Other workers may have broadcast meanwhile. The

@@ -41,8 +41,8 @@ extension ChaosAudit {
         /// Number of phones that were members at the end and whose token is good.
         var checked = 0
         var equivalent = 0
-        /// Number of members that came from another audience. Their phones may ignore what is older than what they
-        /// show.
+        /// Number of members that came from another audience. Their phones may ignore content that is older than the
+        /// content they show.
         var moved = 0
         var pushes = 0
         var repeats = 0
@@ -129,8 +129,8 @@ extension ChaosAudit {
         var cameBack = false
     }
 
-    /// Judges that the phone of every member shows its audience's newest state, or its end. No phone may be pushed to
-    /// too soon, too often or after its leave.
+    /// Judges that the phone of every member shows its audience's newest state, or its end. No phone may get a push too
+    /// soon, too often or after its leave.
     /// - Parameter phone: the phone behind a token, or `nil` when nothing was ever pushed to it.
     mutating func judgeMembers(
         _ scene: AudienceScene, _ records: [OwnedRecord], phone: (_ token: String) -> Device?
@@ -248,8 +248,8 @@ extension ChaosAudit {
         let hasMoved = member.audiences.count > 1
         if hasMoved { self.memberCounts.moved += 1 }
         let expectation = expectations[audience] ?? Expectation()
-        // An audience that the member left may have ended before the next join was read. Then its card has ended for
-        // good.
+        // An audience that the member left may have ended before the next join was read. The phone's card has then
+        // ended for good.
         if hasMoved, device.phase == .ended,
             member.audiences.dropLast().contains(where: { expectations[$0]?.reference.device.phase == .ended })
         {

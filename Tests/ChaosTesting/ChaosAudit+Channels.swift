@@ -50,7 +50,7 @@ extension ChaosAudit {
             if outcomes.contains("delivered") { self.deliveredIndex = self.states.count - 1 }
         }
 
-        /// First difference between what an always reachable listener shows and what it may show. `nil` means no
+        /// First difference between the phone of an always reachable listener and the allowed states. `nil` means no
         /// difference.
         /// - Parameter isDeleted: whether the channel was deleted. Then its last events may not have been broadcast.
         func firstDifference(of phone: Device, isDeleted: Bool) -> String? {

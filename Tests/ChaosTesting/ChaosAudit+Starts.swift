@@ -29,8 +29,8 @@ extension ChaosAudit {
         var orders = 0
         /// Number of tokens that ever joined.
         var tokens = 0
-        /// Number of phones on which an order had to put up a card, unless there is a reason. A phone counts once for
-        /// each order.
+        /// Number of phones on which an order had to put up a card, unless a known reason prevented that. A phone
+        /// counts once for each order.
         var checked = 0
         /// Number of start members with one card.
         var started = 0
@@ -290,8 +290,8 @@ extension ChaosAudit {
     }
 
     /// Judges that an audience's owner never reports more than its partitions did. After a takeover the owner may
-    /// report less. A partition may report less later, too: its next owner counts as unknown what was accepted in the
-    /// last second before a kill.
+    /// report less. A partition may report less later, too: its next owner counts starts as unknown that APNs accepted
+    /// in the last second before a kill.
     private mutating func judgeSums(_ scene: StartScene, _ records: StartRecords) {
         for (version, sum) in records.sums {
             self.startCounts.sums += 1

@@ -74,7 +74,7 @@ package struct ChaosFault: Equatable, Sendable {
         /// Whether the fault happens once in a run, at a time of its own.
         var isOnce: Bool { self == .topicGrown || self == .topicMadeAnew }
 
-        /// Whether the fault needs the present release, because former releases do not handle it rightly.
+        /// Whether the fault needs the present release, because former releases do not handle it correctly.
         package var needsPresentRelease: Bool {
             self.isOnce || self == .kafkaRefuses || self == .broadcastsRefused
         }

@@ -75,7 +75,7 @@ struct ChaosMembers {
     }
 
     /// Remembers what was pushed to a token.
-    /// - Returns: `false` when the token had already got this.
+    /// - Returns: `false` when the token had already got a push with this content.
     private mutating func remembers(_ token: String, _ what: [UInt8]) -> Bool {
         self.seen.insert(Seen(token: token.hashValue, what: what.hashValue)).inserted
     }

@@ -10,8 +10,8 @@ package struct ChaosSummary: Codable, Equatable {
     var events: Int
     /// Number of pushes that reached a phone.
     var pushesAccepted: Int
-    /// Number of pushes that brought what an earlier one had brought. Alerts and starts among them are also counted on
-    /// their own below.
+    /// Number of pushes whose content an earlier push had already brought. `duplicateAlerts` and `duplicateStarts` also
+    /// count the alerts and starts among them.
     var duplicatePushes: Int
     var duplicateAlerts: Int
     var duplicateStarts: Int
@@ -32,8 +32,8 @@ package struct ChaosSummary: Codable, Equatable {
     /// Number of audiences, and number of pushes to their members that APNs took.
     var audiences: Int
     var memberPushes: Int
-    /// Number of pushes to members that brought what an earlier one had brought, and number of pushes to members that
-    /// came too soon after another.
+    /// Number of pushes to members whose content an earlier push had already brought, and number of pushes to members
+    /// that came too soon after another.
     var duplicateMemberPushes: Int
     var memberPushesTooSoon: Int
     /// Number of phones that were members at the end.

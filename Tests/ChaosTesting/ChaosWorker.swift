@@ -4,7 +4,7 @@ import Foundation
 /// One worker over all its lives. Each start begins a new life.
 final class ChaosWorker {
     let name: String
-    /// Number of the worker, from 1 on.
+    /// Number of the worker, counted from 1.
     let number: Int
     /// Executable of the worker from its next start on.
     var executable: URL

@@ -54,8 +54,8 @@ struct StartTraffic {
     private var (dueJoins, dueChanges): (Int64, Int64) = (0, 0)
     private var lastMillis: Int64?
 
-    /// Plans audiences. In each group of four, two audiences are started twice and two once. One of each two is ended
-    /// near the end of the run.
+    /// Plans audiences. In each group of four, two audiences are started twice and two once. In each of these pairs,
+    /// one audience is ended near the end of the run.
     /// - Parameters:
     ///   - count: number of audiences.
     ///   - memberCount: phones of all audiences together, before any join or leave.

@@ -7,8 +7,8 @@ package struct RefusalPlan {
     /// does not affect dead letters of well-formed events.
     enum DeadLetters: CaseIterable { case taken, onlyShrunk, refused }
     var deadLetters = DeadLetters.taken
-    /// Percentage of batches with at least two records that Kafka refuses as a whole. It takes each of their records
-    /// when the record is sent alone.
+    /// Percentage of batches with at least two records that Kafka refuses as a whole. Kafka takes each record of such a
+    /// batch when the record is sent alone.
     var batchPercent = 0
     /// Percentage of events after which somebody lowers size limits of topics for a while, so that partitions halt.
     /// Their worker is started again later.
@@ -38,7 +38,7 @@ package struct RefusalPlan {
         }
     }
 
-    /// One world in this many has refusals.
+    /// On average, one in this number of worlds has refusals.
     static let worldsPerRefusalWorld = 4
 
     init() {}

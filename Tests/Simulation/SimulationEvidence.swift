@@ -6,7 +6,7 @@ struct SimulationEvidence {
     struct SeenOutcome {
         var name: String
         var into: SourcePosition?
-        /// Whether the outcome says no more than that the event was already processed earlier.
+        /// Whether the outcome says only that the event was already processed earlier.
         var isReplay: Bool
         /// Whether the outcome says that an earlier attempt may have reached the phone.
         var mayBeSent: Bool

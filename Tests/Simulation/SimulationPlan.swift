@@ -113,7 +113,7 @@ package struct SimulationPlan {
     /// The plan of Kafka clients that end by a fatal error. None ends unless a separate generator decides so.
     var producers = ProducerPlan()
 
-    /// One world in this many has channels.
+    /// On average, one in this number of worlds has channels.
     private static let worldsPerChannelWorld = 3
 
     mutating func drawChannels(random: inout SplitMix64) {

@@ -89,7 +89,7 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // A token that was reported dead is dead, whatever time the answer gives. So APNs rightly refuses it.
+            // A token that was reported dead is dead, even if the answer gives an old time. So APNs rightly refuses it.
             if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
@@ -178,7 +178,7 @@ extension SimulationWorld {
         }
         self.log("a push of worker \(flight.worker) reaches activity \(flight.activity)")
         // A push without a known answer may arrive after newer pushes, with an older stamp. A push of a worker that has
-        // lost the partition may too. The phone ignores both.
+        // lost the partition may also arrive like that. The phone ignores both pushes.
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {

@@ -5,7 +5,7 @@ import PushModel
 import ShardLoop
 
 /// Judges what phones of audiences show when everything is quiet. The judge knows which records were stored and which
-/// pushes left, and reads no engine's tables.
+/// pushes left. It does not read the engines' tables.
 extension SimulationWorld {
     /// The events that phones of an audience may have been sent. The judge cannot always know whether an event was
     /// sent, so it makes an account for each possible combination of events.
@@ -86,7 +86,7 @@ extension SimulationWorld {
         return events
     }
 
-    /// The events without updates that have an older timestamp than an event before them.
+    /// Returns the events, but leaves out each update whose timestamp is older than that of an earlier event.
     private func growing(_ events: [Int]) -> [Int] {
         var newest = Int64.min
         return events.filter { number in

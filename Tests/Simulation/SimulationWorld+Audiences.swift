@@ -92,7 +92,7 @@ extension SimulationWorld {
         self.writeJoin(member, audience: audience, isFrequent: self.audienceChance(plan.frequentPercent))
     }
 
-    /// Lets a phone join whose card a start has put up. Its app reports the card's update token.
+    /// Lets a phone join after a start has put up a card on it. The phone's app reports the card's update token.
     /// - Parameter channel: the channel on which the card listens. Two of three apps report it.
     func joinStarted(_ audience: Int, isDevelopment: Bool, channel: String?) {
         guard !self.isBetweenLives(audience), self.presentAudiences.contains(audience) else { return }

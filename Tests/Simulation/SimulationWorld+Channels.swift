@@ -5,8 +5,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Broadcast channels in the simulated world. A channel has the number of an activity, and replaces it. One phone
-/// always listens on it, and another is sometimes off.
+/// Broadcast channels in the simulated world. A channel has the number of an activity, and takes that activity's place.
+/// One phone always listens on it, and another is sometimes off.
 extension SimulationWorld {
     func makePhone(_ number: Int) -> SimulatedPhone {
         guard let stores = self.plan.channels[number] else {

@@ -25,7 +25,7 @@ extension SimulationWorld {
         /// The added partition to which a publisher writes after it has learnt of the growth, by activity or audience.
         fileprivate(set) var moved: [Int: Int32] = [:]
 
-        /// One world in this many grows.
+        /// On average, one in this number of worlds grows.
         private static let worldsPerGrowingWorld = 6
 
         init(seed: UInt64) {

@@ -366,8 +366,8 @@ extension SimulationWorld {
         case unheard
     }
 
-    /// What may have happened to the event. Empty: it is certain. Only a superseded event can lose its outcome in a
-    /// crash. It is then not known which event superseded it.
+    /// What may have happened to the event. Empty: it is certain what has happened. Only a superseded event can lose
+    /// its outcome in a crash. It is then not known which event superseded it.
     func ways(of position: SourcePosition) -> [Way] {
         guard self.written[position]!.isContent else { return [] }
         let names = (self.evidence.outcomes[position] ?? []).map(\.name)

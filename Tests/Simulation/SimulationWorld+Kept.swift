@@ -46,7 +46,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Deletes other makers' channels in each home, except 20, so that workers have room for theirs.
+    /// Deletes all but 20 of other makers' channels in each home, so that workers have room for their own channels.
     func freeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {

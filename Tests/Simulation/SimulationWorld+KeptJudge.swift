@@ -10,7 +10,7 @@ extension SimulationWorld {
     /// Longest time, in milliseconds, from a request's departure until it is carried out
     /// (`KeeperSettings.requestTimeoutMillis`). It is also the greatest age of a list.
     private static let requestMillisMax: Int64 = 35_000
-    /// Number of channels from which on workers make no more: 95 % of Apple's maximum.
+    /// Number of channels in a home at which workers stop making more: 95 % of Apple's maximum.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
 
     func judgeKeptDeparture(_ request: KeptRequest, worker: SimulatedWorker) {

@@ -65,8 +65,8 @@ extension SimulationWorld {
         self.rejoin(member, audience: audience)
     }
 
-    /// Lets a member's app report that the phone no longer listens. The phone may go on hearing the channel for a
-    /// while, or stop at once and miss an alert.
+    /// Lets a member's app report that the phone no longer listens. The phone may still hear the channel for a while,
+    /// or may stop at once and miss an alert.
     private func endListening(_ member: Int, audience: Int) {
         self.members[member].saysChannel = false
         self.rejoin(member, audience: audience)

@@ -10,8 +10,8 @@ extension SimulationWorld {
         var audience: Int
         var stampSeconds: Int64
     }
-    /// Number of pushes of a version in one partition whose acceptance the workers have heard of, and when they last
-    /// did.
+    /// Number of pushes of a version in one partition that workers know to be accepted, and when a worker last learnt
+    /// of one.
     struct VersionTally {
         var acceptedCount = 0
         var lastAcceptedMillis = Int64.min

@@ -45,8 +45,9 @@ extension SimulationWorld {
     }
 
     /// Judges that all outcomes of one event agree, apart from `duplicate` (contract: Conservation). Outcomes of two
-    /// owners may differ, because the later owner may not know the former one's outcome. It reports `unknown` for an
-    /// event that may have been delivered. It may also deliver an event that the former owner did not send.
+    /// owners may differ, because the later owner may not know the former one's outcome. The later owner reports
+    /// `unknown` for an event that may have been delivered. It may also deliver an event that the former owner did not
+    /// send.
     func judgeAgreement(_ position: SourcePosition, _ seen: [SimulationEvidence.SeenOutcome]) {
         guard !self.mayBeTakenInBothClusters(position) else { return }
         let said = seen.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }

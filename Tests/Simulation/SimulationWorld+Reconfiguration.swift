@@ -49,7 +49,7 @@ extension SimulationWorld {
 }
 
 extension SimulationPlan {
-    /// One world in this many has settings that change.
+    /// On average, one in this number of worlds has settings that change.
     private static let worldsPerChangingWorld = 5
 
     /// Draws how often settings change, with a separate generator, so that the rest of the world does not change.

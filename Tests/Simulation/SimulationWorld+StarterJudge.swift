@@ -43,8 +43,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Number of starts of other audiences that an owner may count for the member within the hour, and the judge does
-    /// not. Some were announced and never sent, which a new owner cannot know. Others were refused.
+    /// Number of starts of other audiences that an owner may count for the member within the hour, but that the judge
+    /// does not count. Some were announced and never sent, which a new owner cannot know. Others were refused.
     private func unknownStarts(of starter: Int, besides audience: Int, until expiresMillis: Int64) -> Int {
         let partition = self.home(ofStarter: starter)
         return self.audienceNumbers.count { other in

@@ -160,8 +160,7 @@ extension SimulationWorld {
         self.log("a start of audience \(audience): event \(number)")
     }
 
-    /// Draws when the app gets an update token for a card that is up. Some apps never get one: a developer saw that
-    /// only 5 of 14 idle phones did.
+    /// Draws when the app gets an update token for a card that is up. In 5 of 14 draws, the app never gets one.
     /// - Parameter channel: the channel on which the card listens.
     func getUpdateToken(_ starter: Int, audience: Int, channel: String?) {
         guard Int.random(in: 0..<14, using: &self.startRandom) >= 5 else { return }

@@ -15,7 +15,7 @@ package struct TracePlan {
 }
 
 extension SimulationPlan {
-    /// One world in this many has traces.
+    /// On average, one in this number of worlds has traces.
     private static let worldsPerTracedWorld = 2
 
     /// Draws the plan of traces with a separate generator, so that the rest of the world does not change.

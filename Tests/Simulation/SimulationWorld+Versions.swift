@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import ShardLoop
 
-/// Versions of audiences that the judge derives from the pushes that leave. The judge asks no engine and reads no
-/// engine's records.
+/// Versions of audiences that the judge derives from the pushes that leave. The judge does not ask the engines, and
+/// does not read their records.
 extension SimulationWorld {
     /// Checks that all phones get the same content under one stamp, and that a partition does not go back to an earlier
     /// version.

@@ -79,7 +79,7 @@ extension SimulationWorld {
     }
 
     /// Whether an event withdraws an earlier event's alert. It does not if the alert's event has a newer timestamp. An
-    /// end counts as the newest event, whatever its timestamp.
+    /// end counts as the newest event, even if its timestamp is older.
     func withdraws(_ position: SourcePosition, _ alert: WrittenEvent) -> Bool {
         let event = self.written[position]!
         return event.number > alert.number

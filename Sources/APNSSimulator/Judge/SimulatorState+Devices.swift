@@ -9,7 +9,6 @@ extension SimulatorState {
 
     /// Checks a push, in APNs' order. Returns `nil` if APNs accepts the push, which the phone then gets, unless it is
     /// away.
-
     mutating func deviceVerdict(
         _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
         on connection: inout ConnectionRecord,

@@ -239,7 +239,6 @@ struct SimulatorState {
     }
 
     /// Checks a request, and carries it out if it is accepted. Returns `nil` if it is accepted.
-
     private mutating func verdict(
         _ path: RequestPath, _ fields: RequestFields, _ request: HTTP2ServerRequest, _ bytes: Span<UInt8>,
         on connection: inout ConnectionRecord, nowMillis: Int64, answer: inout Answer

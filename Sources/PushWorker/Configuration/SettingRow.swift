@@ -96,8 +96,8 @@ enum SettingText: Equatable, Sendable {
 
 extension SettingText: Redacted {}
 
-/// The kind of a setting's texts. It decides how much of a wrong value a fault may show, and how much of a valid value
-/// a log line about a change may show.
+/// The kind of a setting's texts. It decides how much of a wrong value a fault may show. It also decides how much of a
+/// valid value a log line about a change may show.
 enum SettingTextKind: Sendable {
     /// A number, a duration, a boolean or one of a few words.
     case closed

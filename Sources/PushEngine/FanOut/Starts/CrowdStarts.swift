@@ -236,8 +236,8 @@ struct CrowdStarts: ~Copyable {
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The push is tried again if its member is still here, its start
-    /// still goes round, and the start does not expire before the next attempt.
+    /// Takes a push that surely has not started a card. The push is tried again if its member is still here and its
+    /// start still goes round. The start must not expire before the next attempt.
     /// - Parameters:
     ///   - endsSeconds: when the start expires, seconds since 1970.
     ///   - delayMillis: time until the next attempt, milliseconds.

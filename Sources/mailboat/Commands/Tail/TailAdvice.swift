@@ -9,7 +9,7 @@ struct TailAdvice {
     var publication: OutcomePublication?
     /// The key that was asked for; `nil`: any.
     var key: String?
-    /// The records that were read, none of which matched.
+    /// The records that were read. None of them matched.
     var vain: ReadInVain
 
     /// Lines for standard error. Each applies to what was read.
