@@ -127,8 +127,9 @@ public struct ShardEngine: ~Copyable {
     }
 
     /// Adds to `commits` the commits that became possible since the last call, only the newest of each log.
-    /// - Parameters: - commits: receives the commits, which must be passed on at once. - now: the time of these
-    ///   commits. A slot whose life is over is kept for some time after its last commit.
+    /// - Parameters:
+    ///   - commits: receives the commits, which must be passed on at once.
+    ///   - now: the time of these commits. A slot whose life is over is kept for some time after its last commit.
     public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
         self.core.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }

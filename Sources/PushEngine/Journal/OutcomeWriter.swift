@@ -4,9 +4,10 @@ import PushModel
 /// because every push writes one.
 enum OutcomeWriter {
     /// Writes the record's text.
-    /// - Parameters: - eventID: the event's id. It is empty if the event has none, as are `key` and `traceparent`. -
-    ///   details: what else the record says. They have the hash of a token if there was a push, or if the event was
-    ///   about a token.
+    /// - Parameters:
+    ///   - eventID: the event's id. It is empty if the event has none, as are `key` and `traceparent`.
+    ///   - details: what else the record says. They have the hash of a token if there was a push, or if the event was
+    ///     about a token.
     static func write(
         _ outcome: Outcome, kind: SlotKind, app: UInt16?, key: Span<UInt8>, source: SourcePosition,
         eventID: Span<UInt8>,

@@ -1,6 +1,6 @@
 /// The result of reading one record of `state`.
 public enum RestoreResult: Equatable, Sendable {
-    /// The slot is in memory as the record says.
+    /// What the record is about is in memory as the record says.
     case restored
     /// The record changes nothing. It is a tombstone or a marker, its app is not configured, or its epoch is older than
     /// that of an earlier record.

@@ -23,7 +23,7 @@ extension ShardEngine {
     }
 
     /// Whether Kafka has acknowledged everything for a leaving partition at this moment. A delayed answer may have
-    /// added something since that was reported. A partition that is not owned has nothing left.
+    /// added something since `takeLastCommit` was reported. A partition that is not owned has nothing left.
     public func isSettled(partition number: Int32) -> Bool {
         guard let partition = self.core.memory.partitions.index(of: number) else { return true }
         return self.core.journal.isSettled(partition, in: self.core.memory)

@@ -7,7 +7,7 @@ extension ShardEngine {
     /// - Parameters:
     ///   - number: not below `EngineConfiguration.partitionCount`, so that no key belongs to it.
     ///   - starts: by input topic, the offset of the first record that will be consumed.
-    ///   - now: when it is assigned.
+    ///   - now: when the inlet is assigned.
     public mutating func inletAssigned(_ number: Int32, starts: [CommitPosition], now: EngineTime) {
         let partition = self.core.memory.partitions.add(number: number)
         self.core.memory.slots.addPartition(partition)

@@ -160,8 +160,8 @@ extension ShardEngine {
             : self.core.memory.configuration.settings.lifetimeMillis
         read.slot.tokenMissingSinceMillis = now.steadyMillis
         read.slot.lifeEndsMillis = now.steadyMillis + max(0, life - age)
-        // The slot's last push may have left just before the former owner stopped. The time that the takeover has taken
-        // counts for the minimum distance.
+        // The slot's last push may have left just before the former owner stopped. The minimum distance is counted from
+        // then, so the takeover does not add to it.
         read.slot.notBeforeMillis =
             self.core.memory.partitions[partition].formerOwnerQuietSinceMillis
             + self.core.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
@@ -195,8 +195,8 @@ extension ShardEngine {
         return .restored
     }
 
-    /// The slot that a record is about, with only its id and token. It is a new slot, or the slot that an earlier
-    /// record of this key has made, emptied.
+    /// The slot that a record is about, with only its id and token. It is a new slot, or the emptied slot of an earlier
+    /// record with this key.
     private mutating func slotToRestore(
         _ key: borrowing SlotKey, token: Span<UInt8>, partition: PartitionIndex
     ) -> SlotID {

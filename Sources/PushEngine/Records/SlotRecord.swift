@@ -34,9 +34,11 @@ struct SlotRecord {
     private static let heldMax = 3
 
     /// Writes the first part of the record. The waiting updates (`writeHeld`) and the book follow.
-    /// - Parameters: - isUnkept: for a channel, whether its keeper has said that the channel is kept for no audience. -
-    ///   answers: when the pushes that took units of the slot's budget were answered, oldest first, in milliseconds
-    ///   (steady clock). - isInFlight: whether another unit is in flight.
+    /// - Parameters:
+    ///   - isUnkept: for a channel, whether its keeper has said that the channel is kept for no audience.
+    ///   - answers: when the pushes that took units of the slot's budget were answered, oldest first, in milliseconds
+    ///     (steady clock).
+    ///   - isInFlight: whether another unit is in flight.
     static func write(
         _ slot: borrowing Slot, isStorageConfigured: Bool = false, isUnkept: Bool = false, token: Span<UInt8>,
         routed: RoutedPositions, answers: Span<Int64>, isInFlight: Bool, epoch: Int64, isReleased: Bool,

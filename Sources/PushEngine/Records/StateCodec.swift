@@ -88,7 +88,7 @@ enum StateCodec {
 
     // MARK: Keys
 
-    /// The record of a crowd that a key names.
+    /// The kind of a crowd's record, as the beginning of its key shows it.
     enum CrowdRecord: UInt8, CaseIterable {
         case versions, progress, voided, starts
 

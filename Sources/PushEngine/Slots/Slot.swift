@@ -112,7 +112,7 @@ struct Slot {
     /// Wall time of the last start, update, registration or end. The length of the slot's life is counted from this
     /// time.
     var lastTouchedWallMillis: Int64 = 0
-    /// When the 12 hours of a life, or the retention after an end, are over (steady clock).
+    /// When the slot's lifetime, or the retention after an end, is over (steady clock).
     var lifeEndsMillis: Int64 = 0
     var applied = AppliedPosition()
     var app: UInt16 = 0
@@ -174,7 +174,7 @@ struct Slot {
 
     /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
     private var attemptAndEarlierDeaths: UInt8 = 0
-    /// Number of events without a push that have delayed the state record that is due. `Journal` limits it.
+    /// Number of events without a push that have delayed the state record that is due. `Journal` limits this number.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
     /// What the slot waits to do next.

@@ -68,7 +68,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         /// First position of the last forwarded record that came from another partition than `appliedRoutedOrigin`
         /// names.
         public var formerRoutedOrigin: Position?
-        /// Number of high-priority pushes in the last hour.
+        /// Number of budget units that are out: one for each high-priority push within the last hour.
         public var budgetUnitsOut: Int
         /// When the first of `budgetUnitsOut` returns, milliseconds since 1970.
         public var budgetReturnsMillis: Int64?

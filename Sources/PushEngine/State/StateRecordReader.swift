@@ -17,9 +17,11 @@ public struct StateRecordReader: Sendable {
     }
 
     /// Describes a record.
-    /// - Parameters: - key: the record's key. - value: `nil` for a tombstone. - tombstoneEpoch: value of the header
-    ///   `RecordHeader.epoch`. - nowMillis: now, since 1970; units of budget that have returned by then are not
-    ///   counted.
+    /// - Parameters:
+    ///   - key: the record's key.
+    ///   - value: `nil` for a tombstone.
+    ///   - tombstoneEpoch: value of the header `RecordHeader.epoch`.
+    ///   - nowMillis: now, since 1970; units of budget that have returned by then are not counted.
     public func read(key: [UInt8], value: [UInt8]?, tombstoneEpoch: Int64? = nil, nowMillis: Int64)
         -> StateRecordDescription
     {

@@ -103,8 +103,8 @@ extension ShardMemory {
 }
 
 extension Journal {
-    /// Writes the headers of an outcome. A traced event's outcome has its trace context, which readers of the outcome
-    /// continue, as instrumentation of Kafka clients expects. Other outcomes have no headers.
+    /// Writes the headers of an outcome. The outcome of a traced event carries the event's trace context. Readers of
+    /// the outcome continue the trace, as instrumentation of Kafka clients expects. Other outcomes have no headers.
     @inline(__always) mutating func traceHeader(_ isTraced: Bool, _ traceparent: Span<UInt8>) -> Range<Int> {
         isTraced && !traceparent.isEmpty ? self.appendTraceHeader(traceparent) : 0..<0
     }

@@ -9,14 +9,14 @@ extension BusRecord {
         var life: Int64 = 0
         /// When the partition's newest update member joined, seconds since 1970; 0: none has.
         var lastJoinSeconds: Int64 = 0
-        /// Until when the partition keeps start members, seconds since 1970; 0: it has none.
+        /// Time until which the partition keeps start members, seconds since 1970; 0: it has none.
         var startsUntilSeconds: Int64 = 0
         /// Environments in which the partition has members, by `AudienceChannels.bit`; 0: not stated, because the app's
         /// audiences have no channels.
         var environments: UInt8 = 0
 
-        /// Whether the partition's members had joined when the version's event was written. That event may arrive
-        /// before the question that the first join leads to. Times of joins are in whole seconds.
+        /// Whether the partition's newest update member had joined when the version's event was written. The owner may
+        /// read the event before this question, although the join was earlier. Times of joins are in whole seconds.
         func hasMembers(before version: Version) -> Bool {
             self.lastJoinSeconds > 0 && self.lastJoinSeconds <= version.layer.recordMillis / 1_000
         }

@@ -24,7 +24,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case keptQuestion
     /// The keeper answers whether the channel is kept for an audience.
     case keptAnswer
-    /// A kind of a later release. The kind's name is then passed on instead of the record's `traceparent`.
+    /// A kind that a later release has added. The kind's name is then passed on instead of the record's `traceparent`.
     case unknown
 
     /// The header's value; `nil`: there is no header.
