@@ -1,6 +1,6 @@
 extension KafkaAdmin {
     /// Waits until the cluster's metadata shows topics that were created. Blocks, at most about `limit`.
-    /// - Throws: also `timedOut`, which names the topics that are still missing.
+    /// - Throws: `timedOut` when the limit is over, with the names of topics that are still missing; or another error.
     public func waitUntilShown(_ topics: [NewTopic], within limit: Duration) throws(KafkaError) {
         let missing = try self.outwait(TopicWait(for: topics, limitMillis: Int64(limit.wholeMillis)), within: limit)
         guard missing.isEmpty else {
@@ -9,7 +9,7 @@ extension KafkaAdmin {
     }
 
     /// Waits until the cluster's metadata no longer shows topics that were deleted. Blocks, at most about `limit`.
-    /// - Throws: also `timedOut`, which names the topics that are still shown.
+    /// - Throws: `timedOut` when the limit is over, with the names of topics that are still shown; or another error.
     public func waitUntilGone(_ names: [String], within limit: Duration) throws(KafkaError) {
         let left = try self.outwait(TopicWait(untilGone: names, limitMillis: Int64(limit.wholeMillis)), within: limit)
         guard left.isEmpty else {

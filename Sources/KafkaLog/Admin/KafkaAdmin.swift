@@ -46,7 +46,7 @@ public final class KafkaAdmin: Sendable {
     /// missing, or when the cluster has no administration.
     public func refusal(toShow topic: String, within limit: Duration) throws(KafkaError) -> KafkaError? {
         do throws(KafkaError) {
-            // A cluster without administration has no rights, and there asking by name may create the topic.
+            // A cluster without administration has no rights, and may create a topic that is asked for by name.
             try self.requireController(within: limit)
         } catch {
             guard error.code == .unsupportedFeature else { throw error }

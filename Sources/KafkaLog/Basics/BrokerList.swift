@@ -18,7 +18,7 @@ public enum BrokerList {
             "\(bare.joined(separator: ", ")) \(bare.count == 1 ? "has" : "have") no port, so Kafka's usual one is taken: \(Self.usualPort)"
     }
 
-    /// The list, in which each broker has a port.
+    /// The list, with `usualPort` added to each broker that is named without a port.
     public static func withPorts(_ text: String) -> String {
         guard Self.remarkOnPorts(text) != nil else { return text }
         return Self.brokers(in: text).map { Self.hasPort($0) ? String($0) : "\($0):\(Self.usualPort)" }

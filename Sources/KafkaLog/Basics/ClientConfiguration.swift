@@ -138,7 +138,8 @@ struct ClientConfiguration: ~Copyable {
         let retained = Unmanaged.passRetained(context)
         rd_kafka_conf_set_opaque(self.pointer, retained.toOpaque())
         rd_kafka_conf_set_log_cb(self.pointer) { client, level, facility, text in
-            // The opaque is set before the client exists and released after it is destroyed (`ClientHandle.deinit`).
+            // The opaque pointer is set before the client exists, and is released after the client is destroyed
+            // (`ClientHandle.deinit`).
             guard let client, let opaque = rd_kafka_opaque(client) else { return }
             let context = Unmanaged<ClientContext>.fromOpaque(opaque).takeUnretainedValue()
             let line = KafkaLogLine(

@@ -5,7 +5,7 @@ public enum ConsumerEvent: Sendable {
     /// Partitions must be given up. No other member gets them before `PartitionRevocation.complete`, unless they are
     /// lost already (`isLost`).
     case revoked(PartitionRevocation)
-    /// A rebalance step was not completed in time and was completed by the consumer itself.
+    /// The worker did not complete a rebalance step in time, so the consumer completed the step itself.
     case rebalanceOverdue(partitions: [Int32], isAssignment: Bool)
     /// Something failed. If the error is fatal (`isFatal`), close the consumer and make another.
     case failed(KafkaError)

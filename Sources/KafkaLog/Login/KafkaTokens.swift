@@ -25,8 +25,8 @@ public final class KafkaTokens: Sendable {
         weak var handle: ClientHandle?
     }
 
-    /// Milliseconds that are added to a token's expiry before librdkafka is told. Otherwise librdkafka would ask for a
-    /// new token after four fifths of the token's lifetime, and nobody here answers such a question.
+    /// Milliseconds that are added to a token's expiry when librdkafka gets the token. Otherwise librdkafka would ask
+    /// for a new token after four fifths of the token's lifetime, and nobody here answers such a question.
     private static let reportedLifeMillis: Int64 = 10 * 365 * 86_400_000
 
     private let state = Mutex(State())

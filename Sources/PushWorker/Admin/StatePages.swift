@@ -23,7 +23,7 @@ final class StatePages: Sendable {
         /// The value of the `sec-fetch-site` field, with which browsers say whether another site's page sends the
         /// request.
         var fetchSite: String?
-        /// Whether a person follows a link in a browser.
+        /// Whether a browser sends the request because a person follows a link.
         var isNavigation = false
     }
 
@@ -36,7 +36,7 @@ final class StatePages: Sendable {
         var asksForToken: Bool { self.status == 401 }
     }
 
-    /// What the pages read, apart from shards.
+    /// Where the pages get what they show, apart from the answers of shards.
     struct Sources: Sendable {
         var snapshot: @Sendable () -> WorkerSnapshot
         var lags: @Sendable () -> [WorkerMetrics.Lag]

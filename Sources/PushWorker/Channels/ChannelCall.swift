@@ -38,7 +38,7 @@ struct ChannelCall: Equatable {
 
     /// - Parameters:
     ///   - path: percent-encoded, without the query. Its last part may be a channel's id, encoded or not.
-    ///   - homes: the homes that can be asked about.
+    ///   - homes: the apps and environments that can be asked about.
     init(
         method: String, path: String, query: String, body: [UInt8], homes: [ChannelHome]
     ) throws(Fault) {

@@ -19,7 +19,7 @@ public final class ChannelDesk: Sendable {
         var isClosed = false
     }
 
-    /// Where and with which key the channels of a home are reached. A change needs a new client.
+    /// Where and with which key the channels of an app in one environment are reached. A change needs a new client.
     private struct Way: Equatable {
         var host: String
         var port: Int

@@ -9,7 +9,7 @@ package enum NearSpelling {
             if distance <= limit, distance < best?.distance ?? .max { best = (candidate, distance) }
         }
         if let best { return best.name }
-        // Often only the last word is right, as in `budget.hourly.per-hour`, or in a name without its group.
+        // Often only the last word is right, as in `budget.hourly.per-hour`, or the name lacks its group.
         let word = name.split(separator: ".").last.map(String.init) ?? name
         let sameWord = candidates.filter { $0.split(separator: ".").last.map(String.init) == word }
         return sameWord.count == 1 ? sameWord[0] : nil

@@ -5,7 +5,7 @@ import TLSSession
 
 /// Faults of a login to Kafka by OAUTHBEARER.
 extension WorkerConfiguration {
-    /// Faults of settings that contradict each other.
+    /// Faults of the login's settings, by themselves and together with librdkafka's properties.
     var oauthFaults: [ConfigurationFault] {
         let faults = self.oauthSourceFaults
         guard faults.isEmpty, let source = self.kafka.oauth.givenSources.first else { return faults }

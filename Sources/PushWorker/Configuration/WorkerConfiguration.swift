@@ -78,7 +78,7 @@ public struct WorkerConfiguration: Sendable {
         }
     }
 
-    /// Settings of the HTTP server for health, readiness and metrics.
+    /// Settings of the admin port, an HTTP server for probes, metrics and questions about the worker.
     public struct Admin: Sendable, Equatable {
         /// Whether the server runs.
         public var isEnabled = true
@@ -162,11 +162,11 @@ public struct WorkerConfiguration: Sendable {
     public var quietWaitMillis: Int64 = 250
     /// How long partitions may take to leave when the worker stops, in milliseconds.
     public var drainTimeoutMillis: Int64 = 15_000
-    /// How long a loop may take no turn before `/healthz` fails, in milliseconds.
+    /// How long a loop may go without a turn before `/healthz` fails, in milliseconds.
     public var stallLimitMillis: Int64 = 30_000
     /// How long a partition with waiting records may make no progress before `/healthz` fails, in milliseconds.
     public var partitionStallLimitMillis: Int64 = 300_000
-    /// Settings of the HTTP server for health, readiness and metrics.
+    /// Settings of the admin port, an HTTP server for probes, metrics and questions about the worker.
     public var admin = Admin()
     /// Settings for tracing: which events are traced, and where traces are sent.
     public var tracing = Tracing()

@@ -20,7 +20,7 @@ final class CommitMetadataStore: Sendable {
 
     init(inputTopics: [String]) { self.inputTopics = inputTopics }
 
-    /// Adds partitions that begin, with the metadata of their last commits.
+    /// Adds partitions that begin, with the metadata that their next commits start from.
     func own(_ metadata: [(position: CommitPosition, metadata: CommitMetadata)]) {
         self.state.withLock { state in
             for (position, metadata) in metadata {
@@ -48,7 +48,8 @@ final class CommitMetadataStore: Sendable {
         self.state.withLock { $0.samples[Log(topic: topic, partition: partition)]?.add(sample) }
     }
 
-    /// Sets how far Kafka has acknowledged `state`: the offset after the last record that an owner at work wrote.
+    /// Sets how far Kafka has acknowledged `state`: the offset after the last acknowledged record. An owner's first
+    /// marker does not count.
     func setStateEnds(_ ends: [(partition: Int32, end: Int64)]) {
         self.state.withLock { state in
             for (partition, end) in ends { state.stateEnds[partition] = end }

@@ -6,7 +6,7 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Positions that are still to be committed for released partitions.
+/// The positions of released partitions that must still be committed, and the partitions whose work is unfinished.
 struct ReleasedPositions: Sendable {
     var positions: [CommitPosition]
     var unfinished: [Int32]
@@ -28,8 +28,8 @@ final class Committer: Sendable {
         var refusal: KafkaError?
         /// Positions to commit again, by partition: see `confirm`.
         var toConfirm: [Int32: [CommitPosition]] = [:]
-        /// When the routed topic's position is next committed along with other positions, by partition, on the steady
-        /// clock.
+        /// For each partition, when the routed topic's position is next committed along with another topic's. On the
+        /// steady clock.
         var witnessDueMillis: [Int32: Int64] = [:]
     }
 
@@ -97,7 +97,7 @@ final class Committer: Sendable {
     }
 
     /// Commits the positions of `toConfirm` in these partitions soon, even if nothing is read. The metadata then says
-    /// that `state` has records of an owner at work.
+    /// that `state` has records of an owner at work (see `StateWord`).
     func confirm(_ partitions: [Int32]) {
         let positions = self.state.withLock { state in
             partitions.flatMap { state.toConfirm.removeValue(forKey: $0) ?? [] }.filter {

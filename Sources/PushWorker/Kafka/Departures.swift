@@ -20,7 +20,7 @@ struct Departures: Sendable {
     /// records.
     mutating func left(unfinished partitions: [Int32]) { self.unfinished.formUnion(partitions) }
 
-    /// Takes the result of the last commit, while the worker stopped.
+    /// Takes the result of the last commit of partitions that leave because the worker stops.
     mutating func committed(_ result: CommitResult) {
         self.refusedCount += result.refused.count
         self.refusal = self.refusal ?? result.refused.first?.error

@@ -31,7 +31,8 @@ package struct GroupCompany: Sendable, Equatable {
         self.group = configuration.kafka.groupID
         self.members = description.members
         self.strategies = hasOther ? Strategies(group: description.strategy, workers: wanted) : nil
-        // If the configuration sets a `client.id`, each worker may have a different one.
+        // If the configuration sets a `client.id`, each worker may have a different one. Then the name of a member says
+        // nothing.
         let isNamed = configuration.kafka.consumerSettings["client.id"] != nil
         let name = settings["client.id"] ?? ""
         let driver = configuration.topics.events[0]
@@ -56,7 +57,8 @@ package struct GroupCompany: Sendable, Equatable {
     /// Whether the group has members with another strategy, so that no worker can join.
     package var keepsWorkersOut: Bool { self.strategies != nil && !self.members.isEmpty }
 
-    /// The members that are not workers, and how they were recognised; `nil` when there are none.
+    /// A complaint about members that use another strategy or are not workers, and how they were recognised; `nil` when
+    /// there are none.
     package var complaint: String? {
         if let strategies, !self.members.isEmpty {
             return

@@ -24,7 +24,8 @@ final class GroupCoordinator: Sendable {
     let incoming: AsyncStream<Incoming>.Continuation
     /// Partitions that have not begun, with the assignments they belong to.
     private let waiting = Mutex(Waiting())
-    /// Whether the worker is stopping. If so, answers from APNs may be awaited longer, and assignments are ignored.
+    /// Whether the worker is stopping. If so, answers from APNs may be awaited longer, and nobody asks about waiting
+    /// partitions again.
     let isStopping = Mutex(false)
     let departures = Mutex(Departures())
     /// Whether another process has replaced this worker in the group.

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Asks the cluster for the size limits of topics: at the start, and again after a record was refused for its size.
 final class LimitReader: Sendable {
-    /// How long a request waits at most, in milliseconds. Records that were too large are tried again, which shows when
-    /// a limit was raised.
+    /// How long a request for a new reading waits at most, in milliseconds. Records that were too large are tried
+    /// again, which shows when a limit was raised.
     static let intervalMillis: Int64 = 5_000
 
     private struct State {
@@ -27,7 +27,7 @@ final class LimitReader: Sendable {
         self.state = Mutex(State(limits: limits))
     }
 
-    /// Asks before the producers are made. Limits that cannot be read are unknown.
+    /// Reads the limits for the first time, before the producers are made. Limits that cannot be read count as unknown.
     static func begin(
         _ configuration: WorkerConfiguration, log: KafkaLogHandler?, logger: Logger
     ) async -> LimitReader {

@@ -12,6 +12,6 @@ struct LogFindings: Equatable {
     var stateLogEnd: Int64?
     /// The acknowledged end of `state` that was lost when a person last accepted a loss; `nil`: no loss was accepted.
     var acceptedStateEnd: Int64?
-    /// Whether an owner at work has ever written to `state`.
+    /// Whether `state` has a record of an owner at work: see `StateWord`.
     var stateHasOwner = false
 }

@@ -3,7 +3,7 @@
 package struct TokenFault: Error, Equatable, Sendable, CustomStringConvertible {
     /// Causes of a fault. The raw values are labels of a metric.
     package enum Cause: String, Sendable, CaseIterable {
-        /// A file cannot be read: the token's, the client secret's or the authorities'.
+        /// The file of the token, of the client's secret or of the authorities cannot be read.
         case file
         /// The source's output is not a token.
         case content

@@ -90,8 +90,8 @@ public struct LatencyDistribution: Sendable, Equatable {
         return Double(self.maxMicros) / 1_000
     }
 
-    /// Number of durations up to each of `bounds`, ascending and in milliseconds, for the Prometheus histogram. A
-    /// number is exact to 3.2 % of its bound.
+    /// Number of durations up to each bound, for the Prometheus histogram. The `bounds` ascend and are in milliseconds.
+    /// A number is exact to 3.2 % of its bound.
     func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
         var (sum, next) = (UInt64(0), 0)
         return bounds.map { bound in

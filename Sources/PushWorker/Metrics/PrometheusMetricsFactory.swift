@@ -105,7 +105,7 @@ public final class PrometheusMetricsFactory: MetricsFactory, Sendable {
         text.sample([], ignored)
     }
 
-    /// The name in letters, digits and underscores, without a digit at the beginning.
+    /// A name that Prometheus accepts: letters, digits and underscores, without a digit at the beginning.
     static func name(_ label: String) -> String {
         let name = String(label.map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" })
         return name.first?.isNumber ?? true ? "_" + name : name

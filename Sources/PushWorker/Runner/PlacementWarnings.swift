@@ -2,8 +2,8 @@ import Logging
 import PushEngine
 import Synchronization
 
-/// Warns once for each input topic that its records are misplaced, for the first shard that notices (contract:
-/// Placement). May be used from any thread.
+/// Warns of each input topic whose records are misplaced, once: when the first shard notices (contract: Placement). May
+/// be used from any thread.
 package final class PlacementWarnings: Sendable {
     /// The name of the field that says which partition a record belongs to.
     package static let partitionName = "belongs-to"

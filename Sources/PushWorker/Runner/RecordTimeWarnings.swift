@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Synchronization
 
-/// Warns once for each input topic that its records have impossible times, for the first shard that notices. May be
-/// used from any thread.
+/// Warns of each input topic whose records have impossible times, once: when the first shard notices. May be used from
+/// any thread.
 final class RecordTimeWarnings: Sendable {
     private let topicsWarnedOf = Mutex<Set<UInt16>>([])
 

@@ -123,7 +123,7 @@ struct WorkerPlan {
         return engine
     }
 
-    /// The engine's settings as chosen, with the values that follow from other settings.
+    /// The engine's settings from the configuration, with the values that follow from other settings.
     private var engineSettings: EngineSettings {
         var settings = self.configuration.engine
         // Records are gathered a second time on their way to Kafka. This delay only combines changes of one activity

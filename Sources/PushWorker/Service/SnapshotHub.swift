@@ -242,8 +242,8 @@ struct GroupReport: Sendable {
     var commitsFailed: UInt64 = 0
     /// Errors by subject, so that an error can be removed when its subject is well again.
     var errors: [String: String] = [:]
-    /// A doubt whether Kafka can be reached, since a connection to it ended. Kafka is asked at once. If it does not
-    /// answer for a while, the doubt becomes an error (`LagWatch`).
+    /// A doubt whether Kafka can be reached. It begins when a connection to Kafka ends. Kafka is then asked at once. If
+    /// Kafka does not answer for a while, the doubt becomes an error (`LagWatch`).
     var kafkaDoubt: (text: String, sinceMillis: Int64)?
     /// A warning about a token for Kafka that cannot be renewed.
     var loginWarning: String?

@@ -60,7 +60,7 @@ public struct WorkerSnapshot: Sendable {
     public var routes: [Route] = []
     /// The partitions of all shards.
     public var partitions: [Partition] = []
-    /// The channels that this worker knows, for the apps and environments that it is the keeper of.
+    /// How many channels are on Apple's list, for each app and environment whose channels this worker keeps.
     public var channelListings: [ChannelListing] = []
     /// The configuration that the worker uses.
     public var configuration = ConfigurationStatus()

@@ -14,7 +14,7 @@ extension HTTPEndpoint {
     /// Reads a variable that is for traces alone. Its URL is used unchanged.
     init?(collectorAsGiven text: String) { self.init(text, plainPort: 80, asking: { $0.isEmpty ? "/" : $0 }) }
 
-    /// Reads a variable that is for all signals. Its URL is the base of their paths.
+    /// Reads a variable that is for traces, metrics and logs. Its URL is the base of their paths.
     init?(collectorBase text: String) { self.init(text, plainPort: 80, asking: Self.tracesPath(below:)) }
 
     private static func tracesPath(below path: String) -> String {
