@@ -121,7 +121,7 @@ struct AudienceOwner {
             // Members that joined lately may have missed a broadcast that has left already.
             if !(newest.isOpen && isKnown) { version.leaveNothingToChannels() }
             // The asking partition knows a newer life that is over. It would take this version for one of an older
-            // life. Other partitions keep what they were sent.
+            // life, and ignore it. Other partitions keep what they were sent.
             if question.life > version.life { version.enterLife(self.life) }
             return version
         }

@@ -1,5 +1,5 @@
-/// Runs the owners of audiences. It passes to each what arrives for it, and carries out what the owner decides. An
-/// owner makes versions, publishes them to partitions and on channels, and reports what became of them.
+/// Runs the owners of audiences. It passes to each owner what arrives for it, and carries out what the owner decides.
+/// An owner makes versions, publishes them to partitions and on channels, and reports what became of them.
 struct AudiencePublisher: ~Copyable {
     /// When owners have to look at their channels.
     var channelDeadlines = DeadlineQueue<SlotID>()

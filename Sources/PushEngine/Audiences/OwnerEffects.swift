@@ -28,7 +28,7 @@ enum OwnerEffect {
     case writeFirst
     /// Look at the slot again: it may be time for the next version.
     case reschedule
-    /// Count that APNs accepted a broadcast, or that members that listened on a channel are served by their tokens.
+    /// Count a broadcast that APNs accepted, or a channel whose listening members are now served by their tokens.
     case broadcastTaken, fellBack
 }
 

@@ -113,8 +113,9 @@ extension AudienceChannels {
             self.isEndReported = isEndReported
         }
 
-        /// Whether APNs has not accepted what was broadcast, so that members that listen are served by their tokens.
-        /// The newest version is still broadcast until it is accepted, for phones that listen and have no token.
+        /// Whether the channel is catching up: APNs has not accepted a broadcast, and members that listen are served by
+        /// their tokens. The newest version is still broadcast until it is accepted, for phones that listen and have no
+        /// token.
         var isCatchingUp: Bool { self.standing == .open && !self.serves && self.byTokenUntilMillis != 0 }
         /// Whether the newest version is broadcast on the channel.
         var isTried: Bool { self.serves || self.isCatchingUp }

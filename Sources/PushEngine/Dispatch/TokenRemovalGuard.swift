@@ -21,7 +21,7 @@ struct TokenRemovalGuard {
     /// Number of bits in use.
     private var count = 0
 
-    /// Whether suspicious answers remove no token at present.
+    /// Whether removal is stopped: suspicious answers remove no token for now.
     private(set) var isStopped = true
 
     mutating func count(isSuspicious: Bool) {

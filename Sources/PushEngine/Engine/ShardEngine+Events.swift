@@ -242,8 +242,8 @@ extension ShardEngine {
         if isOfAudience, kind == .start, let cause = self.publisher.startRefusal(slot, in: &self.core, now: now) {
             return self.finishEvent(slot: slot, outcome: .expired, cause: cause, key: key)
         }
-        // An expired end ends nothing, so events after it are not too late. The end leaves the slot first. All owners
-        // therefore decide alike, no matter how much of the log each reads at once.
+        // An expired end ends nothing, so events after it are not too late. It leaves the slot before this event is
+        // judged. Otherwise the decision would depend on how much of the log an owner reads at once.
         if self.core.memory.slots[slot].life == .ending { self.core.expire(slot, now: now) }
         if let refusal = self.core.memory.enterLife(kind, isExpired: isExpired, of: slot) {
             return self.finishEvent(slot: slot, outcome: refusal.outcome, cause: refusal.cause, key: key)

@@ -129,7 +129,8 @@ public struct ShardEngine: ~Copyable {
     /// Adds to `commits` the commits that became possible since the last call, only the newest of each log.
     /// - Parameters:
     ///   - commits: receives the commits, which must be passed on at once.
-    ///   - now: the time of these commits. A slot whose life is over is kept for some time after its last commit.
+    ///   - now: the time of these commits. Some seconds later they count as done, and slots whose life is over may be
+    ///     forgotten.
     public mutating func takeCommits(into commits: inout [CommitPosition], now: EngineTime) {
         self.core.journal.ledger.takeAdvanced(nowMillis: now.steadyMillis) { commits.append($0) }
     }

@@ -23,7 +23,7 @@ extension Journal {
         }
     }
 
-    /// Whether some record that a former owner may have read has not been read again.
+    /// Whether this owner has still to read a record that a former owner may have read.
     func isBehind(_ partition: PartitionIndex, in memory: borrowing ShardMemory) -> Bool {
         for topic in memory.partitions[partition].logs.indices {
             let next = self.ledger.nextOffset(log: memory.partitions[partition].logs[topic])

@@ -65,8 +65,8 @@ extension Journal {
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
 
-    /// Writes the outcome of a layer that was sent, and the dead letter if that is the outcome. The caller removes the
-    /// layer.
+    /// Writes the outcome of a layer that was sent. Also writes the dead letter if the outcome is `dead-lettered`. The
+    /// caller removes the layer.
     mutating func finishLayer(
         _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory

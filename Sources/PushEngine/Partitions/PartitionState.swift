@@ -124,7 +124,7 @@ struct PartitionState {
 
     /// Whether the phase lets pushes leave.
     @inline(__always) var sends: Bool { self.phase == .running }
-    /// Whether `state` lets pushes leave.
+    /// Whether pushes may leave as far as `state` and the backlog are concerned.
     @inline(__always) var mayPush: Bool { self.pushing == .open }
 
     // MARK: Assignment and release

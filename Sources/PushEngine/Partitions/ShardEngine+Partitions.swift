@@ -63,8 +63,8 @@ extension ShardEngine {
         self.overwriteOutdated(partition, now: now)
     }
 
-    /// The watermark of an input log that this engine owns, which is the highest offset that may be committed; `nil`:
-    /// it does not own the log.
+    /// The watermark of an input log: the highest offset that may be committed. `nil`: this engine does not own the
+    /// log.
     public func watermark(topic: UInt16, partition: Int32) -> Int64? {
         guard let partition = self.core.memory.partitions.index(of: partition),
             Int(topic) < self.core.memory.partitions[partition].logs.count

@@ -101,7 +101,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public struct Partition: Equatable, Sendable, Encodable {
             /// The partition's number, from 0.
             public var partition: Int32
-            /// `aps.timestamp` up to which no version is sent to members there with priority 10 now; 0: none is known.
+            /// `aps.timestamp` up to which the partition sends no version with priority 10 now; 0: no such time is
+            /// known.
             public var doneStampSeconds: Int64
         }
         /// A channel that is kept for the audience, or is wanted.
