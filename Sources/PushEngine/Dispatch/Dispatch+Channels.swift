@@ -117,7 +117,7 @@ extension Dispatch {
         memory.slots[slot].hasUsableToken ? memory.slots[slot].backoffUntilMillis : .max
     }
 
-    /// Counts a question to the keeper that leaves. Each further question waits longer, up to `retryBackoffMaxMillis`.
+    /// Counts a question that leaves for the keeper. Each further question waits longer, up to `retryBackoffMaxMillis`.
     mutating func keeperQuestionLeft(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         self.backOff(slot, retryAfterSeconds: nil, in: &memory, now: now)
         memory.counters.channelKeeperQuestions += 1

@@ -44,7 +44,7 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
         }
     }
 
-    /// Whether the engine may have something of the partition to write when it leaves.
+    /// Whether the engine may have something to write for the partition when it leaves.
     var hasRun: Bool { self.takesRecords || self == .halted }
 
     /// Whether records of the partition's input topics are taken.
