@@ -17,7 +17,7 @@ extension Crowd {
     func startsSent(to member: MemberID, of round: Int, in table: borrowing MemberTable) -> CrowdStarts.Sent {
         self.starts.sent(to: member, of: round, in: table)
     }
-    /// Moves a start member from the other environment's ring to this one: see `CrowdStarts.moved`.
+    /// Remembers what a start member was sent in the other environment's ring: see `CrowdStarts.moved`.
     mutating func startMoved(
         _ member: MemberID, to round: Int, _ sent: CrowdStarts.Sent, in table: inout MemberTable
     ) {
@@ -25,7 +25,7 @@ extension Crowd {
     }
 
     // MARK: Leaving
-    /// Takes a start member out, or keeps it as a ghost: see `CrowdStarts.left`.
+    /// Makes a start member that leaves a ghost, if necessary: see `CrowdStarts.left`.
     mutating func startLeaves(
         _ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime
     ) -> Int? {
@@ -35,7 +35,7 @@ extension Crowd {
     mutating func startRemoved(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
         self.starts.removed(member, of: round, in: &table)
     }
-    /// Some start members, to be removed. Rings without members are removed, too.
+    /// Some start members, to be removed. If there are none, the rings are removed.
     mutating func someStartMembers(in table: inout MemberTable) -> [MemberID] {
         let some = self.starts.someMembers(in: table)
         if some.isEmpty { self.starts.removeRings(in: &table) }
@@ -63,7 +63,7 @@ extension Crowd {
     /// - Returns: the record's number.
     mutating func startTombstoneWritten() -> UInt32 { self.starts.tombstoneWritten() }
     /// Takes Kafka's acknowledgement of a start member's record.
-    /// - Returns: whether the start may continue.
+    /// - Returns: whether a start goes round, which may be able to continue now.
     mutating func startMemberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) -> Bool {
         self.starts.memberAcknowledged(number, of: round, offset: offset)
         return round < self.starts.rounds.count && self.starts.hasOrder

@@ -100,8 +100,8 @@ extension Crowd {
         }
         return next
     }
-    /// Begins the start, if it has not begun, because records about it may be written.
-    /// - Returns: whether a record is written now.
+    /// Remembers when the start began, if this is the first time. Records about the start may be written now.
+    /// - Returns: whether a record is due.
     mutating func isStartRecordDue(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Bool {
@@ -130,13 +130,13 @@ extension Crowd {
     ) -> (member: MemberID, failures: FailureStreak)? {
         self.starts.nextStep(of: round, terms, in: &table, now: now)
     }
-    /// Lets the next member wait, because it has had all its starts of this hour: see `CrowdStarts.heldBack`.
+    /// Lets a member wait, because it has had all its starts of this hour: see `CrowdStarts.heldBack`.
     mutating func startHeldBack(
         _ member: MemberID, of round: Int, untilMillis: Int64, failures: FailureStreak, now: EngineTime
     ) -> Bool {
         self.starts.heldBack(member, of: round, untilMillis: untilMillis, failures: failures, now: now)
     }
-    /// Counts a push of the start to the next member as sent, and sets its fields.
+    /// Counts a push of the start to a member as sent, and sets the push's fields.
     /// - Parameters:
     ///   - push: an empty push, in its store.
     ///   - id: the crowd's id.
@@ -167,13 +167,13 @@ extension Crowd {
     ) {
         self.starts.pushAnswered(push, of: round, in: &store)
     }
-    /// Wakes a member that waited for the answer: see `CrowdStarts.settled`.
+    /// Wakes a member that waited for the answer to its push: see `CrowdStarts.settled`.
     @inline(__always) mutating func wakeStart(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.starts.settled(member, of: round, nowMillis: nowMillis)
     }
     /// Remembers a push of a start that may have arrived although its result is unknown.
     mutating func startMayHaveArrived(_ push: borrowing MemberPush) { self.starts.mayHaveArrived(push) }
-    /// Tries the member again: see `CrowdStarts.surelyNotArrived`.
+    /// Lets a member whose push surely did not arrive wait for another: see `CrowdStarts.surelyNotArrived`.
     mutating func startAgain(
         _ push: borrowing MemberPush, delayMillis: Int64, isEarlierDeath: Bool, in table: inout MemberTable,
         now: EngineTime
@@ -196,7 +196,7 @@ extension Crowd {
     // MARK: Traces
     /// Whether the results of the start are traced.
     @inline(__always) var isStartTraced: Bool { self.starts.trace == .traced }
-    /// The start whose trace begins now, if anybody waits for it; `nil`: none does.
+    /// The start for which a trace begins now; `nil`: none begins, because that was decided before or no member waits.
     mutating func startToTrace() -> StartOrder? {
         guard let order = self.starts.traceLooked(), self.startCounts.waitingCount > 0 else { return nil }
         return order

@@ -47,7 +47,8 @@ extension CrowdStarts {
             wasSent: self.wasSent(to: member, of: round, in: table),
             mayHaveArrived: self.mayHaveArrived(at: member, of: round, in: table))
     }
-    /// Appends the steady times of starts that the member may have been sent within the last hour.
+    /// Appends a time (steady clock) for each start of the last hour that the member may have been sent: when the
+    /// start's last push left.
     /// - Parameter isOwn: whether the member is about to be sent the start that goes round. If so, that start does not
     ///   count.
     @inline(__always) func appendSentMillis(
@@ -73,16 +74,16 @@ extension CrowdStarts {
     func formerSent(to member: MemberID, of round: Int, in table: borrowing MemberTable) -> StartStamp? {
         let past = self.past.newest(but: self.orderStamp, joinedSeconds: table.joinedSeconds(of: member))
         if let past { return past }
-        // If the member rejoins, it is sent the present start again. It stays in the table, because what it was sent
-        // counts for the hour.
+        // If the member rejoins, it is sent the present start again. It stays in the table, because the push that may
+        // have arrived counts for the hour.
         if self.mayHaveArrived(at: member, of: round, in: table) { return StartStamp() }
-        // The member's number has to be kept until the answer arrives.
+        // The member's number has to be kept until its push is answered.
         return table.flags(of: member).contains(.isInFlight) ? StartStamp() : nil
     }
 
     // MARK: Sweeps
 
-    /// Until when starts have to be remembered for members (steady clock).
+    /// Until when ghosts have to be kept (steady clock).
     func ghostsUntilMillis(now: EngineTime) -> Int64 {
         let until = self.past.untilMillis(nowMillis: now.steadyMillis)
         guard self.hasOrder else { return until }

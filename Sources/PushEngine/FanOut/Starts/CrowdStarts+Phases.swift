@@ -33,7 +33,7 @@ extension CrowdStarts {
     }
     /// What follows from the beginning of a start.
     struct Begun {
-        /// Number of members that are now owed the start in addition.
+        /// Number of members that are newly owed the start.
         var dueCount = 0
         /// Number of members to which a former owner announced the start, without a record of whether it was sent.
         var unknownCount: UInt64 = 0

@@ -1,7 +1,7 @@
 import PushModel
 
 /// A partition's start members of an audience: their rings, the start that goes round, and the starts of the last hour.
-/// The type only decides. Its owner passes it the table of members, writes its records, and sends.
+/// The type only decides. Its owner passes it the table of members, writes its records, and sends its pushes.
 struct CrowdStarts: ~Copyable {
     private(set) var phase = Phase.over
     private(set) var trace = Trace.untraced
@@ -17,7 +17,7 @@ struct CrowdStarts: ~Copyable {
     private var beganMillis: Int64 = 0
     /// The rounds, one for each environment.
     private(set) var rounds: [StartRound] = []
-    /// Starts whose pushes left within the hour.
+    /// Starts whose pushes left within the last hour.
     private(set) var past = PastStarts()
     private(set) var records = StartBookkeeping()
     private(set) var restored = RestoredStarts()
@@ -38,7 +38,7 @@ struct CrowdStarts: ~Copyable {
     /// When the start's own content becomes stale, seconds since 1970; `Int64.max`: there is no start. Reads the first
     /// element in place, because `order` would copy the whole start.
     @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
-    /// Whether the start shows the newest version: see `StartOrder.shows`.
+    /// Whether pushes of the start show the content of the newest version: see `StartOrder.shows`.
     @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
         self.hasOrder && self.orders[0].shows(newest)
     }
@@ -55,7 +55,7 @@ struct CrowdStarts: ~Copyable {
         _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
         self.orders = [order]
-        // From here on neither this start nor an older one begins.
+        // From here on neither this start nor an older one can begin again.
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
@@ -80,7 +80,7 @@ struct CrowdStarts: ~Copyable {
         }
         return begun
     }
-    /// Resumes a start that `state` knows.
+    /// Resumes a start about which `state` has records.
     private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
         let start = self.orderStamp
         let (known, marks) = self.restored.take(start)
@@ -104,14 +104,14 @@ struct CrowdStarts: ~Copyable {
         return begun
     }
     /// Ends the start for members that have not been sent it.
-    /// - Returns: the number of members that were owed the start.
+    /// - Returns: number of members that are no longer owed the start. Members with a push in flight do not count.
     mutating func ceased(into reason: WritableKeyPath<MemberCounters, UInt64>, in table: inout MemberTable) -> Int {
         var count = 0
         for index in self.rounds.indices { count += self.rounds[index].cease(in: &table) }
         self.reports.settled(count, into: reason)
         return count
     }
-    /// Ends the start that goes round. The caller has counted what was still owed.
+    /// Ends the start that goes round. The caller has counted the members that were still owed the start.
     mutating func over() {
         self.phase = .over
         self.orders = []
@@ -124,9 +124,10 @@ struct CrowdStarts: ~Copyable {
     mutating func began(now: EngineTime) {
         if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
     }
-    /// Drops the bodies, because the start's content has changed, or the channel that phones are asked to listen on.
+    /// Drops the bodies, because the content that pushes show, or the audience's channels, have changed.
     mutating func contentChanged() { self.bodies = StartBodies() }
-    /// Whether the body is made for phones that can listen on a channel, or for the others: see `makeBody`.
+    /// Whether the body for these phones and this channel has been made. Also `true` if no start goes round, because no
+    /// body is needed then.
     @inline(__always) func hasBody(isChannelCapable: Bool, channel: [UInt8]) -> Bool {
         !self.hasOrder || self.bodies.has(isChannelCapable: isChannelCapable, channel: channel)
     }
@@ -143,8 +144,9 @@ struct CrowdStarts: ~Copyable {
     }
 
     // MARK: Traces
-    /// Asks, once for each start, whether a trace of it begins.
-    /// - Returns: the start; `nil`: this has been decided already.
+    /// Returns the start if it has not been decided yet whether it is traced. It is untraced until `traceBegan` is
+    /// called.
+    /// - Returns: the start; `nil`: the decision has been made already.
     mutating func traceLooked() -> StartOrder? {
         guard self.trace == .toBegin else { return nil }
         self.trace = .untraced
@@ -158,8 +160,8 @@ struct CrowdStarts: ~Copyable {
     }
 
     // MARK: Steps and pushes
-    /// The member that is sent the start next in a round. A member that waits for the answer to a push of another start
-    /// is passed over.
+    /// Chooses the member that is sent the start next in a round. A member with an unanswered push is passed over, and
+    /// waits for the answer.
     mutating func nextStep(
         of round: Int, _ terms: StartTerms, in table: inout MemberTable, now: EngineTime
     ) -> (member: MemberID, failures: FailureStreak)? {
@@ -187,9 +189,9 @@ struct CrowdStarts: ~Copyable {
         self.rounds[round].hold(member, notBeforeMillis: notBeforeMillis, failures: failures)
         self.records.progressed()
     }
-    /// Lets the next member wait, because it has had all its starts of this hour. It can wait if fewer than half of
-    /// `StartRetries.countMax` members wait, and the start does not expire earlier.
-    /// - Returns: whether it waits. If not, it is no longer owed the start.
+    /// Lets a member wait, because it has had all its starts of this hour. It can wait if fewer than half of
+    /// `StartRetries.countMax` members wait, and the start expires after the wait.
+    /// - Returns: whether the member waits. If not, it is no longer owed the start.
     mutating func heldBack(
         _ member: MemberID, of round: Int, untilMillis: Int64, failures: FailureStreak, now: EngineTime
     ) -> Bool {
@@ -205,7 +207,7 @@ struct CrowdStarts: ~Copyable {
     /// - Returns: `false`: it was there already.
     @inline(__always) mutating func queued(_ round: Int) -> Bool { self.rounds[round].queued() }
     @inline(__always) mutating func dequeued(_ round: Int) { self.rounds[round].dequeued() }
-    /// Counts the push to the next member as sent, and sets its fields for the start.
+    /// Counts a push to the next member as sent, and sets the push's fields for the start.
     /// - Returns: whether members have to be announced soon, so that the round does not stop.
     @inline(__always) mutating func pushLeft(
         _ push: MemberPushID, of round: Int, in pushes: inout MemberPushStore, now: EngineTime
@@ -236,8 +238,8 @@ struct CrowdStarts: ~Copyable {
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The push is tried again if its member is still here and its
-    /// start still goes round. The start must not expire before the next attempt.
+    /// Takes a push that surely has not started a card. The member is sent the start again if it is still here, the
+    /// start still goes round, and the start does not expire before the next attempt.
     /// - Parameters:
     ///   - endsSeconds: when the start expires, seconds since 1970.
     ///   - delayMillis: time until the next attempt, milliseconds.
@@ -274,8 +276,8 @@ struct CrowdStarts: ~Copyable {
     static let rejoinSeconds: UInt32 = 86_400
     /// Remembers the time of a join that was taken.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
-    /// Moves a token's member from the other environment's ring to this one, where it counts as new. The record of
-    /// what the member was sent moves along.
+    /// Remembers for a new member of a round what its token was sent in the other environment's ring. The token has
+    /// moved from there.
     mutating func moved(_ member: MemberID, to round: Int, _ sent: Sent, in table: inout MemberTable) {
         if sent.wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
         if sent.mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }
@@ -294,8 +296,8 @@ struct CrowdStarts: ~Copyable {
         table.setFlags(flags, of: member)
         var isChanged = isNew || flags != before
         self.past.timePassed(nowMillis: now.steadyMillis)
-        // While there are starts of the last hour, the join's time is kept: it decides which of them the member may
-        // have been sent.
+        // While there are starts of the last hour, the time of the former join is kept. It decides which of these
+        // starts the member may have been sent.
         if !isNew, self.past.isEmpty, joinedSeconds >= table.joinedSeconds(of: member) &+ Self.rejoinSeconds {
             table.setJoinedSeconds(joinedSeconds, of: member)
             isChanged = true
@@ -325,9 +327,9 @@ struct CrowdStarts: ~Copyable {
         self.records.memberAcknowledged(number)
         if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
     }
-    /// Takes a member out. If starts that the member was sent have to be remembered, it stays as a ghost.
-    /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered, so the member can
-    ///   be removed.
+    /// Makes a member that leaves a ghost, if starts that it was sent have to be remembered.
+    /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered. The caller then
+    ///   removes the member.
     mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
         let wasSent = self.wasSent(to: member, of: round, in: table)
         if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
@@ -339,7 +341,7 @@ struct CrowdStarts: ~Copyable {
         self.sweepWanted(now: now)
         return fewer
     }
-    /// Removes the member from the table. It must have no push in flight, and is owed nothing now.
+    /// Removes the member from the table. The member must have no push in flight. It is owed nothing from then on.
     /// - Returns: how many fewer members are now owed the start.
     mutating func removed(_ member: MemberID, of round: Int, in table: inout MemberTable) -> Int {
         let fewer = self.rounds[round].removed(member, in: &table)
@@ -350,20 +352,20 @@ struct CrowdStarts: ~Copyable {
     }
 
     // MARK: Sweeps
-    /// Schedules a search for members that have to leave.
+    /// Schedules a search for members and ghosts that can be removed.
     private mutating func sweepWanted(now: EngineTime) {
         guard !self.rounds.isEmpty else { return }
         let hasGhosts = self.rounds.contains { !$0.ghosts.isEmpty }
         self.sweep.wanted(
             ghostsUntilMillis: hasGhosts ? self.ghostsUntilMillis(now: now) : nil, nowMillis: now.steadyMillis)
     }
-    /// Lets all members leave if the time of each is over, because the owner has forgotten their audience. They leave
-    /// before the owner is asked about them once more.
+    /// Schedules a search at once if the time of all members is over. The audience's owner has forgotten the audience,
+    /// and the members leave before the owner is asked about it again.
     mutating func ownerForgot(lifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime) {
         let until = self.untilSeconds(lifeMillis: lifeMillis, in: table)
         if until > 0, until <= now.wallSeconds { self.sweep.wantedAtOnce(nowMillis: now.steadyMillis) }
     }
-    /// Looks at the next members in the search.
+    /// Looks at some members, where the search stopped last.
     /// - Parameters:
     ///   - lifeMillis: members that joined longer ago than this leave.
     ///   - hasGhosts: whether ghosts that can now be forgotten still have to be removed.
@@ -404,8 +406,8 @@ struct CrowdStarts: ~Copyable {
         }
         return due
     }
-    /// Makes the progress record, for writing at once. It announces the next members, and says how far the start has
-    /// got.
+    /// Makes the progress record, for writing at once. The record announces the next members, and says how far the
+    /// start has got.
     /// - Parameter announces: whether starts may leave.
     mutating func record(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
@@ -425,7 +427,7 @@ struct CrowdStarts: ~Copyable {
                     of: self.orderStamp, announcing: announces ? self.records.pace.count : nil,
                     resends: terms.resends, spread: spread, in: table, pushes: pushes, entries: &entries, now: now))
         }
-        // Pushes to announced members may leave from here on.
+        // Pushes to announced members may leave soon, so the record counts the start as sent now.
         let isAnnounced = self.hasOrder && progress.rounds.contains { $0.unansweredCount > 0 }
         progress.past = self.past.recorded(announced: isAnnounced ? self.orderStamp : nil, now: now)
         return progress
@@ -438,13 +440,13 @@ struct CrowdStarts: ~Copyable {
         for index in self.rounds.indices { self.rounds[index].announced() }
         return true
     }
-    /// Withdraws announcements: nothing leaves until members are announced again. A record then says which announced
-    /// members were not sent the start. Otherwise a takeover would count them as unknown.
+    /// Withdraws announcements: nothing leaves until members are announced again. The next record says which announced
+    /// members were not sent the start. Without that record, a takeover would count them as unknown.
     mutating func withdrawn() {
         for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
         self.records.progressed()
     }
-    /// Makes a record due, because the crowd is new.
+    /// Makes a progress record due, because the crowd is new.
     mutating func progressed() { self.records.progressed() }
 
     // MARK: Restoring
@@ -452,8 +454,7 @@ struct CrowdStarts: ~Copyable {
     mutating func progressRead(_ progress: StartProgressRecord, now: EngineTime) {
         self.past.restored(progress.past, now: now)
         if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
-            // Announced pushes may have left at any time since the record. This says nothing about a start that is
-            // over.
+            // Pushes to announced members may have left at any time since the record, because the start is not over.
             self.past.sent(progress.start, now: now)
         }
         self.restored.progressRead(progress)
@@ -477,8 +478,8 @@ struct CrowdStarts: ~Copyable {
         self.restored.memberRead(member, record, offset: offset)
     }
     /// Ends the restore. The last record has been read, and the present start is known.
-    /// - Parameter resends: whether members are not announced. The previous owner may then have sent the start until it
-    ///   died.
+    /// - Parameter resends: whether the app resends starts, so that members are not announced. The previous owner may
+    ///   then have sent the start to any member.
     mutating func restoreOver(resends: Bool, now: EngineTime) {
         self.restored = RestoredStarts()
         if self.hasOrder, resends {

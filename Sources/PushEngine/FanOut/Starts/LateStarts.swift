@@ -8,7 +8,7 @@ struct LateStarts {
     /// its way is acknowledged.
     private(set) var announcedCount = 0
     private var announcedNext = 0
-    /// The offset below which members' records have been announced.
+    /// Members whose records are below this offset have been announced.
     private(set) var offset: Int64 = 0
     /// An offset above the records of all members that were taken out to be sent the start.
     private var servedOffset: Int64 = 0

@@ -64,7 +64,7 @@ struct PastStarts {
 
     // MARK: Records
 
-    /// Takes over the starts of a restored record, which has only wall milliseconds.
+    /// Takes over the starts of a restored record, whose `lastSentMillis` are wall milliseconds.
     mutating func restored(_ past: [CrowdStarts.Past], now: EngineTime) {
         self.all = past.map {
             var past = $0
@@ -72,8 +72,9 @@ struct PastStarts {
             return past
         }
     }
-    /// The starts as they are written to a record.
-    /// - Parameter announced: the start for which the record announces members. Its pushes may leave from here on.
+    /// The starts as they are written to a record, with wall milliseconds in `lastSentMillis`.
+    /// - Parameter announced: the start for which the record announces members. Its pushes may leave soon, so it counts
+    ///   as sent now.
     func recorded(announced: StartStamp?, now: EngineTime) -> [CrowdStarts.Past] {
         var past = self.all.map {
             var past = $0

@@ -2,12 +2,12 @@
 struct RestoredStarts {
     /// How far the last start had got; `nil`: `state` does not say.
     private(set) var progress: StartProgressRecord?
-    /// Members that the last start has met, or that wait for it.
+    /// Members whose records say that a start was sent to them apart from the round, or that they wait for it.
     private var marks: [MemberID: StartMemberRecord.RestoredMark] = [:]
     /// A start whose version has expired: one element, or none.
     private var orders: [StartOrder] = []
 
-    /// Whether `state` says nothing about a start, or about members that a start has met.
+    /// Whether nothing was read of a start's progress, and nothing of a start in members' records.
     var isEmpty: Bool { self.progress == nil && self.marks.isEmpty }
     /// A start that continues although no version carries it; `nil`: none.
     var order: StartOrder? { self.orders.first }

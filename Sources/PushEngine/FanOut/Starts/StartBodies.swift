@@ -6,8 +6,10 @@ struct StartBodies {
     /// The bodies that ask phones to listen on a channel: at most two are kept.
     private var channels: [(id: [UInt8], body: [UInt8])] = []
 
-    /// Whether the body is made for phones that can listen on a channel, or for the others.
-    /// - Parameter channel: the channel that phones are asked to listen on; empty: none.
+    /// Whether the body for these phones and this channel has been made.
+    /// - Parameters:
+    ///   - isChannelCapable: whether the phones can listen on a channel.
+    ///   - channel: the channel that phones are asked to listen on; empty: none.
     @inline(__always) func has(isChannelCapable: Bool, channel: [UInt8]) -> Bool {
         guard isChannelCapable else { return !self.plain.isEmpty }
         return channel.isEmpty ? !self.capable.isEmpty : self.channels.contains { $0.id == channel }

@@ -42,7 +42,8 @@ struct StartOrder {
     func isSame(as other: borrowing StartOrder) -> Bool { self.stamp == other.stamp }
     func isExpired(nowSeconds: Int64) -> Bool { self.expiresSeconds <= nowSeconds }
 
-    /// What only a start says, such as the attributes, for a body that has newer content.
+    /// What only a start says, such as the attributes. A body combines this with the content of the start or of a
+    /// version.
     private func part(isChannelCapable: Bool, channel: [UInt8]) -> StartPart {
         var content = self.layer.content
         var blob = self.layer.blob
@@ -80,7 +81,8 @@ struct StartOrder {
         }
         let own = self.layer.blob.span.extracting(self.layer.alert.range)
         if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
-        // If newer content does not fit, the start's own does: that was checked when the event was accepted.
+        // Without a token request that was added here, the start's own content fits: that was checked when the event
+        // was accepted. The bytes of an added channel were not counted then.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }

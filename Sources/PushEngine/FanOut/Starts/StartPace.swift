@@ -15,8 +15,8 @@ struct StartPace {
     /// Shortest time over which the speed is measured, milliseconds. The number of pushes that leave while connections
     /// fill up says nothing about the speed afterwards.
     private static let windowMillis: Int64 = 100
-    /// An announcement has to last for this many acknowledgements. Otherwise the round would stop while it waits for
-    /// Kafka.
+    /// An announcement has to last for the time of this many acknowledgements. Otherwise the round would stop while it
+    /// waits for Kafka.
     private static let acknowledgementsAhead: Int64 = 3
 
     /// Maximum number of members that are announced and not met.

@@ -96,9 +96,9 @@ struct StartReports {
         return self.report
     }
     /// Makes the `start-pass` record that is due.
-    /// - Parameter isOver: whether the start is over. The record is then written at once, even if a push is still
-    ///   unanswered, because later answers lead to no record.
-    /// - Returns: the record's content; `nil`: some members wait, or the last record is complete.
+    /// - Parameter isOver: whether the start is over. The record is then due at once, even if a push is unanswered.
+    ///   Once another start begins, nothing more is recorded about this one.
+    /// - Returns: the record's content; `nil`: the last record is complete, or it is too early for the next one.
     mutating func record(isOver: Bool, nowMillis: Int64) -> StartReport? {
         let isEnd = self.report.waitingCount == 0
         guard self.schedule.record == .toWrite,

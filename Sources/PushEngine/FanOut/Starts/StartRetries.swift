@@ -42,8 +42,8 @@ struct StartRetries {
     }
 
     // MARK: Due members
-    /// The next member that may be sent the start. It stays here.
-    /// - Parameter sendsNamed: whether members that `state` names count, too.
+    /// The next member that may be sent the start. The member is not taken out.
+    /// - Parameter sendsNamed: whether members that `state` names may be sent the start, too.
     mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
         self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
     }

@@ -15,7 +15,8 @@ extension StartRound {
         }
         self.lateRead(member, number: number, offset: mark.offset, in: &table)
     }
-    /// Resumes the round behind the members that were announced. Members that wait, or were served early, are known.
+    /// Resumes the round behind the members that were announced. Late members must have been taken over before, by
+    /// `resumeMember`.
     /// - Parameters:
     ///   - start: the start that continues.
     ///   - part: how the former owner left the round; `nil`: no record says.

@@ -4,9 +4,9 @@ import PushModel
 ///
 /// The ring is walked once, from its first position to its last. Before a member is sent the start, a record in `state`
 /// announces that the member may have been sent it. The record announces members in the ring's order up to `horizon`,
-/// and members that joined since up to an offset. Members in `retries` are sent the start only after `state` no longer
-/// names them. A new owner begins behind the announced members, so that no member knowingly gets a second card. Nothing
-/// has to be announced if the app resends starts (`StartTerms.resends`).
+/// and late members up to an offset in `state`. Members in `retries` are sent the start only after `state` no longer
+/// names them. A new owner begins behind the announced members, so that it does not knowingly send a second card.
+/// Nothing has to be announced if the app resends starts (`StartTerms.resends`).
 ///
 /// Functions that every push calls are inlined, because a round that is passed to a function is copied.
 struct StartRound {
@@ -85,7 +85,7 @@ struct StartRound {
         self.upcoming.forget()
     }
     /// Ends the round. Members are no longer owed the start, but pushes in flight still get their answers.
-    /// - Returns: the number of members that were owed the start.
+    /// - Returns: number of members that are no longer owed the start. Members with a push in flight do not count.
     mutating func cease(in table: inout MemberTable) -> Int {
         let before = self.waitingCount
         self.position = Self.end
@@ -105,7 +105,7 @@ struct StartRound {
 
     /// The first position whose members have not all been met.
     var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
-    /// Whether the round has yet to reach the member at this position, and the member is neither late nor served.
+    /// Whether the round has yet to reach the member at this position. The member's flags are not considered.
     @inline(__always) func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
         let there = Int64(ringPosition)
         return there > self.position || (there == self.position && !self.metHere.contains(member))
@@ -343,9 +343,10 @@ struct StartRound {
     private mutating func wasNotSentEarly(_ member: MemberID, in table: inout MemberTable) {
         if self.servedEarly.remove(member) != nil { table.removeFlag(.isServedEarly, of: member) }
     }
-    /// Takes over a restored ghost. `nil`: the record is of a member, not of a ghost.
+    /// Takes over a restored ghost.
+    /// - Parameter sent: the start that the ghost was sent; `nil`: the record is of a member that has not left.
     mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
-    /// Forgets a member that is removed. It is owed nothing now, and another may get its number.
+    /// Forgets a member that is removed. It is owed nothing now, and another member may get its number.
     /// - Returns: how many fewer members are now owed the start.
     mutating func removed(_ member: MemberID, in table: inout MemberTable) -> Int {
         let fewer = self.owesNothing(to: member, in: &table)
@@ -369,11 +370,11 @@ struct StartRound {
     @inline(__always) var isShort: Bool {
         self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
     }
-    /// When a record has to be written that announces a member, or no longer names one (steady clock).
+    /// When a record must be written (steady clock), because members must be announced, or a named member is due.
     /// - Parameters:
     ///   - lateMax: number of late members announced at a time.
-    ///   - gatheredMillis: earliest time for late and named members (steady clock). If the round would stop otherwise,
-    ///     the record does not wait for it.
+    ///   - gatheredMillis: earliest time of a record for late and named members (steady clock). A record for members in
+    ///     the ring's order does not wait until then.
     mutating func announcementDueMillis(
         lateMax: Int, gatheredMillis: Int64, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
@@ -384,12 +385,12 @@ struct StartRound {
         guard let next = self.next(in: table), self.isShort, !self.retries.isFull else { return due }
         return min(due, spread.dueMillis(max(Int64(next.position), self.nextHorizon), now: now))
     }
-    /// Maximum number of members of the ring that one record looks at to find those that are owed the start.
+    /// Maximum number of the ring's members that are looked at for one record, to find those that are owed the start.
     private static var scannedMax: Int { 16_384 }
     /// Minimum number of members that are looked up together, even if fewer are wanted.
     private static var scannedMin: Int { 64 }
-    /// Announces members up to a new horizon with the record that follows. These are the next member, and those that
-    /// the round reaches soon.
+    /// Moves `nextHorizon` on, for the record that is about to be written. It then covers the next member, and members
+    /// that the round reaches soon.
     private mutating func extendHorizon(
         countMax: Int, resends: Bool, spread: StartSpread, in table: borrowing MemberTable,
         entries: inout [RingEntry], now: EngineTime
@@ -435,7 +436,7 @@ struct StartRound {
         part.environment = self.environment
         part.horizon = self.nextHorizon
         if resends {
-            // Every unanswered push of this start is sent again.
+            // After a takeover, each member whose push of this start is unanswered is sent the start again.
             part.horizon = self.unmetPosition
             var push = self.inFlight.first
             while push.isSome {
@@ -473,12 +474,11 @@ struct StartRound {
         self.late.announced()
         self.retries.announced()
     }
-    /// Withdraws the announcement of members that have not been sent the start. Nothing leaves here now, or not for a
-    /// while.
+    /// Withdraws the announcement of members that have not been sent the start. They have to be announced again before
+    /// they are sent it.
     mutating func withdrawAnnouncements() {
         self.nextHorizon = self.unmetPosition
-        // Members from `unmetPosition` on must not be sent the start now. `state` still announces them until it has the
-        // next record.
+        // Members from `unmetPosition` on must not be sent the start now, although `state` still announces them.
         self.horizon = min(self.horizon, self.nextHorizon)
         self.announcedCount = 0
         self.late.withdraw()
@@ -488,8 +488,10 @@ struct StartRound {
 
     /// Takes over members that a restored record names. They surely were not started.
     mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
-    /// Takes over a restored late member, which waits, from its record at this offset.
-    /// - Parameter number: number of the record, as if it had been written here.
+    /// Takes over a late member that waits. A restore has read its record.
+    /// - Parameters:
+    ///   - number: number of the record, as if it had been written here.
+    ///   - offset: offset of the record in `state`.
     mutating func lateRead(_ member: MemberID, number: UInt32, offset: Int64, in table: inout MemberTable) {
         table.insertFlag(.isLate, of: member)
         self.late.joined(member, number: number)

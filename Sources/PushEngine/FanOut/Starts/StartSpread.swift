@@ -22,7 +22,7 @@ struct StartSpread {
         let after = ((position >> 16) * self.spanMillis) >> 32
         return now.steadyMillis + (self.beganMillis + after - now.wallMillis)
     }
-    /// The position before which all members may have been sent the start at that steady time.
+    /// The position before which all members may be sent the start by that time (steady clock).
     func position(atMillis: Int64, now: EngineTime) -> Int64 {
         let passed = now.wallMillis + (atMillis - now.steadyMillis) - self.beganMillis
         guard self.spanMillis > 0, passed < self.spanMillis else { return StartRound.end }
