@@ -13,7 +13,8 @@ extension Crowd {
     }
 
     // MARK: Members that move to another ring
-    /// How a member enters the pass that it moves to, because it now says that it listens, or no longer does.
+    /// How a member enters another pass of the crowd. It moves there because its join now says that it listens, or no
+    /// longer says so.
     /// - Parameter sentAlertStampSeconds: stamp of an alert that is on its way to the member, and may be owed again;
     ///   `nil`: none is.
     @inline(__always) func entrance(
@@ -47,11 +48,12 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// The earliest join with which a member keeps an alert that it is owed by token.
+    /// The earliest join with which a member is still owed the newest alert by token, although the newest version is
+    /// left to the channel.
     ///
-    /// No later broadcast repeats an alert that the channel has had, so all members that are owed this alert keep it.
-    /// If the channel is not known to have had the alert, a broadcast may still bring it. Then only members that began
-    /// to listen since may miss the broadcast, and keep the alert.
+    /// If the channel has had the alert, no later broadcast repeats it. Then all members that wait for the alert keep
+    /// it. Otherwise a broadcast may still bring the alert. Then only members that joined since the alert's event may
+    /// miss that broadcast, and keep the alert.
     /// - Parameter wentBothWays: whether the version that members are owed by token may also have been broadcast with
     ///   that alert.
     /// - Returns: earliest join, seconds since 1970; `min`: all members keep the alert; `max`: nobody does.
@@ -72,7 +74,7 @@ extension Crowd {
     }
 
     // MARK: Versions
-    /// Remembers a member that says that it listens, if the pass is over the listeners of a channel.
+    /// Remembers a member that says that it listens, if the pass is for members that listen.
     mutating func listens(_ join: RecentListeners.Join, pass: Int) { self.passes[pass].listens(join) }
     /// Takes in the first member of a pass, or the first since the ring was empty. The member is not owed what the
     /// channel brings.
@@ -174,8 +176,8 @@ extension Crowd {
     private mutating func recentListeners(
         _ version: Version, pass: Int, now: EngineTime, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
-        // The broadcast left after its event was in Kafka, so earlier joins are in time for it. Stamps do not help,
-        // because a publisher may choose any timestamp.
+        // The broadcast left after its event was in Kafka, so members that joined before the event do not miss it.
+        // Stamps do not help, because a publisher may choose any timestamp.
         let sinceMillis = version.layer.recordMillis
         guard sinceMillis / 1_000 <= self.lastJoinSeconds else { return [] }
         return self.passes[pass].listeners(sinceMillis: sinceMillis, nowMillis: now.wallMillis, in: table)

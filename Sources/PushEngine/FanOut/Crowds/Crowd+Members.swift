@@ -83,7 +83,7 @@ extension Crowd {
     }
     /// Whether the crowd has a pass over members in that environment.
     func hasPass(in environment: PushEnvironment) -> Bool { self.passes.contains { $0.environment == environment } }
-    /// Some members of the first ring that has any.
+    /// At most `limit` members of the first ring that has any.
     func someMembers(limit: Int, in table: borrowing MemberTable) -> [RingEntry] {
         var some: [RingEntry] = []
         for pass in self.passes.indices where some.isEmpty {
@@ -122,8 +122,9 @@ extension Crowd {
             hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
             nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// Whether a progress record has to be written now, so that a pass at priority 10 need not stop at its horizon. At
-    /// least half of `CrowdRecords.horizonCount` members have been sent to, and Kafka has the last record.
+    /// Whether a progress record has to be written now, so that a pass at priority 10 need not stop at its horizon.
+    /// Since the last record at least half of `CrowdRecords.horizonCount` members have been sent a push, and Kafka has
+    /// that record.
     @inline(__always) func needsHorizon(pass: Int) -> Bool {
         self.records.isHorizonNear && self.passes[pass].course.isHigh && !self.records.isProgressUnderWay
     }

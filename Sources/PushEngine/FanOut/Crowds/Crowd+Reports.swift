@@ -40,7 +40,7 @@ extension Crowd {
 
     // MARK: Counting
     /// Counts members that are owed more than before.
-    /// - Parameter alertStampSeconds: stamp of an alert. Some of the members wait for this alert only.
+    /// - Parameter alertStampSeconds: stamp of the alert that the members in `due.alone` wait for.
     @inline(__always) mutating func becameDue(_ due: Pass.Owed, alertStampSeconds: Int64) -> CrowdReports.Effects {
         self.reports.becameDue(due.all - due.alone)
         return self.reports.aloneSettled(stampSeconds: alertStampSeconds, count: -due.alone, into: .superseded)
@@ -82,7 +82,7 @@ extension Crowd {
         guard self.reports.failed(response, isOfMessage: isOfMessage, stampSeconds: stampSeconds) else { return nil }
         return self.versions.kept.last { $0.stampSeconds == stampSeconds }
     }
-    /// The counts of a version.
+    /// The counts of a version; empty if the version is not counted.
     func counts(of stampSeconds: Int64) -> CrowdReport {
         guard self.reports.newest.stampSeconds != stampSeconds else { return self.reports.newest }
         return self.reports.former.last { $0.counts.stampSeconds == stampSeconds }?.counts ?? CrowdReport()

@@ -14,7 +14,7 @@ extension Crowd {
     struct Settled: Equatable {
         /// Number of members, including those in `due`.
         var members: Pass.Owed
-        /// Stamp of an alert. Some of these members waited for this alert only. 0: none did.
+        /// Stamp of the alert that the members in `members.alone` waited for; 0: there are no such members.
         var alertStampSeconds: Int64
         /// Number of members that are owed the newest version from now on.
         var due = 0

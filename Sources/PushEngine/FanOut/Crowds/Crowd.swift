@@ -71,7 +71,7 @@ struct Crowd: ~Copyable {
     private(set) var app: UInt16 = 0
     /// The audience's id, UTF-8; empty while a restore has read only members.
     private(set) var id: [UInt8] = []
-    /// The number by which its members' records name the audience.
+    /// The number by which records of members name the audience.
     private(set) var reference: UInt64 = 0
     private(set) var versions = CrowdVersions()
     /// The passes: at most one for each environment, and one for each channel that members name.

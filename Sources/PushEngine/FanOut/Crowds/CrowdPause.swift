@@ -5,7 +5,7 @@ enum CrowdPause: Equatable {
     /// Nothing leaves, and members wait. Becomes `goesOn` when an operator says so, or when the audience is over.
     case stopped(waitingCount: Int)
 
-    /// A change in the gauges of stopped crowds and of members that wait for them.
+    /// A change in two gauges: the number of stopped crowds, and of members that wait in them.
     enum Change: Equatable {
         case nothing
         /// The crowd is stopped from now on.

@@ -32,8 +32,8 @@ struct CrowdReport: Equatable {
         self.lastAcceptedMillis = wallMillis
     }
     /// Counts members for whom the version is settled.
-    /// - Parameter count: number of members. Below 0: that many members joined meanwhile, or are owed the version
-    ///   again after a newer one had replaced it.
+    /// - Parameter count: number of members. Below 0: that many more members are owed the version. As far as possible
+    ///   they are taken from those counted as superseded; the others are added to `due`.
     mutating func count(_ count: Int, into settlement: MemberSettlement) {
         if count < 0 {
             let superseded = min(self.counts.superseded, UInt64(count.magnitude))

@@ -167,7 +167,7 @@ struct CrowdReports {
     /// the version that brought the alert.
     /// - Parameters:
     ///   - stampSeconds: stamp of the version that brought the alert.
-    ///   - count: number of members; if it is negative, members that were counted before wait for the alert again.
+    ///   - count: number of members; if it is negative, that many more members are owed the alert.
     @inline(__always) mutating func aloneSettled(
         stampSeconds: Int64, count: Int, into settlement: MemberSettlement
     ) -> Effects {
@@ -314,7 +314,7 @@ struct CrowdReports {
     /// - Parameters:
     ///   - isHigh: whether some members may still get priority 10.
     ///   - stampSeconds: stamp of the newest version.
-    /// - Returns: that stamp.
+    /// - Returns: the stamp that the report says.
     mutating func reportDone(isHigh: Bool, stampSeconds: Int64) -> Int64 {
         self.reportedDoneStampSeconds = isHigh ? max(0, self.highStampSeconds - 1) : stampSeconds
         return self.reportedDoneStampSeconds

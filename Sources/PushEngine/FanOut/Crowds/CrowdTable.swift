@@ -93,7 +93,8 @@ struct CrowdTable: ~Copyable {
     func find(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
         self.index[Key(partition: partition, reference: reference)]
     }
-    /// The crowd of the same audience for members that joined after this one was over; `nil`: there is none.
+    /// The next crowd of the same audience, for members that joined after the given crowd was over; `nil`: there is
+    /// none.
     func follower(of crowd: CrowdID) -> CrowdID? {
         self.find(reference: self[crowd].reference, partition: self[crowd].partition)
     }
@@ -177,7 +178,8 @@ struct CrowdTable: ~Copyable {
         if let known = passes.first(where: { self.elements[crowd].passes[$0].channelID == channel }) { return known }
         let members = self.members(of: self.elements[crowd].partition)
         let taken = passes.compactMap { self.elements[crowd].passes[$0].channelNumber }
-        // Channels that only members name leave two numbers free for channels that the owner has announced.
+        // Two numbers stay free for channels that the owner has announced. Channels that only members name do not get
+        // them.
         let isKnown = self.elements[crowd].versions.channels.contains {
             $0.environment == environment && $0.id == channel
         }

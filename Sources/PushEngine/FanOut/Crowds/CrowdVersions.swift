@@ -80,7 +80,7 @@ struct CrowdVersions {
         if isAlone { return self.alert.map(VersionFacts.init) ?? VersionFacts() }
         return self.kept.isEmpty ? VersionFacts() : VersionFacts(self.kept[self.kept.count - 1])
     }
-    /// Id of the channel on which phones that are started in the environment must listen; empty: no channel is open.
+    /// Id of the open channel in the environment, on which a start lets phones listen; empty: no channel is open.
     func openChannel(_ environment: PushEnvironment) -> [UInt8] {
         self.channels.first { $0.environment == environment && $0.isOpen }?.id ?? []
     }
@@ -154,10 +154,9 @@ struct CrowdVersions {
     /// Forgets the alert, which has expired with the version that brought it. If an older version's alert may still be
     /// sent, the older alert is owed instead.
     ///
-    /// An owner repeats an alert with the next version until it knows that the alert has been sent. The next version
-    /// may expire first.
-    /// - Parameter mayReturn: whether an older alert may be owed. It may not while members get the alert's own
-    ///   version.
+    /// The audience's owner repeats an alert with the next version until the owner knows that the alert has been sent.
+    /// The next version may expire before the version that first had the alert.
+    /// - Parameter mayReturn: whether an older alert may be owed. It may not while members get the alert's own version.
     /// - Returns: index of the older version; `nil`: no alert is owed now.
     mutating func expireAlert(mayReturn: Bool, nowSeconds: Int64) -> Int? {
         guard let alert = self.alert else { return nil }
@@ -233,8 +232,8 @@ struct CrowdVersions {
     }
     /// Stamps of the versions that have an alert.
     var alertStamps: Set<Int64> { Set(self.read.filter(\.hasAlert).map(\.stampSeconds)) }
-    /// Ends a restore. Versions that the progress covers are kept. The others are taken again, as if they were new. A
-    /// version counts as known only by its own record, because the progress may be missing.
+    /// Ends a restore. Versions that the progress covers are kept. The others are returned, and taken again as if they
+    /// were new.
     /// - Parameter hasRecord: whether a record of the versions was read. If not, only the progress names the life, and
     ///   the owner's versions are taken as new.
     /// - Returns: versions to be taken again, the oldest first.

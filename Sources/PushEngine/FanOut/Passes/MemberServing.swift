@@ -15,7 +15,8 @@ struct MemberServing: Equatable {
 /// Changes in what members are owed, found by the search for the next member to serve. The pass has applied the
 /// changes, and the pass's caller must count them.
 struct ServingEffects: Equatable {
-    /// What is no longer owed, because a newer version or an earlier push replaces it.
+    /// What members are no longer owed. They now wait for something that replaces it, or an alert that goes alone is
+    /// not for them.
     var superseded = Pass.Owed()
     /// Number of members that the round met with an alert that goes alone, and that have to wait for it.
     var aloneDeferredCount = 0
@@ -35,8 +36,8 @@ struct MemberFailure {
     var notBeforeMillis: Int64
     /// Failures, including this one.
     var failures: FailureStreak
-    /// Whether the push brought an alert alone that is still the newest. The round then brings the newest content but
-    /// not that alert, so the member waits for the alert here.
+    /// Whether the push brought an alert alone, and that alert is still the newest. The round will not bring the alert
+    /// again, so the member waits for it in the retry set.
     var isNewestAlone = false
     var owesAlert = false
     /// Stamp of the oldest alert that the member has missed, by this failure or an earlier one.

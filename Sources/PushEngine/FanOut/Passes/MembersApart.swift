@@ -3,8 +3,8 @@ import PushModel
 /// Members of a ring that a pass does not simply meet at their positions. They wait to be tried again, have joined
 /// late, are skipped by the round, or get less from it than others.
 ///
-/// The caller passes the round's position. A member may wait here although the round will reach it, too. It gets what
-/// is due only once.
+/// The caller passes the `PassCourse`, which knows what the round reaches. A member may wait here although the round
+/// will reach it, too. It gets what is due only once.
 struct MembersApart {
     /// Maximum number of members that are served before the round reaches them.
     static let skippedMax = 4_096
@@ -130,7 +130,7 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // The retry set is full. With the offset 0, progress covers no join, so a next owner takes members for late.
+        // The retry set is full. With the offset 0, progress covers no join, and a next owner treats members as late.
         if notBeforeMillis > nowMillis {
             self.recent.remember(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }
@@ -304,8 +304,8 @@ struct MembersApart {
     }
 
     // MARK: The round at a member
-    /// When the member was served apart from the round (steady clock); `nil`: never, or longer ago than the least
-    /// distance.
+    /// When the member was served apart from the round (steady clock); `nil`: never, or longer ago than
+    /// `distanceMillis`.
     @inline(__always) mutating func servedMillis(
         _ member: MemberID, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64? {
@@ -380,7 +380,7 @@ struct MembersApart {
         entry.owesAlert = false
         self.retries.set(entry, for: member)
     }
-    /// Takes the answer to a push to the member.
+    /// Ends the member's wait for the answer to a push, if it waited for that.
     /// - Parameter restedMillis: earliest time of the next push to the member (steady clock).
     /// - Returns: whether the member was waiting for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {

@@ -437,7 +437,7 @@ struct Pass {
     }
     /// Marks the newest alert as received by the member. The alert is no longer owed to the member.
     mutating func alertCame(to member: MemberID) { self.apart.alertCame(to: member) }
-    /// Takes the answer to a push to the member.
+    /// Ends the member's wait for the answer to a push, if it waited for that.
     /// - Parameter restedMillis: when the member may be pushed to again (steady clock).
     /// - Returns: whether the member was waiting for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, restedMillis: Int64) -> Bool {

@@ -3,9 +3,9 @@ import PushModel
 /// The course of a pass round its ring. It has the pass's position, and the ends of the rounds of each version, of the
 /// newest alert and of priority 10.
 ///
-/// Positions are not reset after a lap: the same position one lap later is `circle` more. Every round ends where it
-/// began, one lap later. Members ahead of each end are counted as they join and leave, so no member has to be looked at
-/// for that.
+/// Positions are not reset after a lap: the same position one lap later is `circle` more. A round ends where it began,
+/// one lap later. If an alert goes alone, the newest version's round is longer. Members ahead of each end are counted
+/// as they join, leave and are met, so the ring is not searched to count them.
 struct PassCourse {
     /// Number of positions in one lap.
     static let circle = Int64(RingPosition.end)
@@ -95,7 +95,7 @@ struct PassCourse {
     @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < self.alertUntil
     }
-    /// Whether an older version's round had not yet met a member that the newest version's round has met.
+    /// Whether the newest version's round met a member that the older version's round had not met before.
     func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
         self.turned(ringPosition) - Self.circle < self.targets[index].until
     }
@@ -159,7 +159,7 @@ struct PassCourse {
         self.goRound(count: count, alertGoesAlone: true)
         return .formerAnew
     }
-    /// Ends second laps. If no alert goes alone, one lap meets all members that have not been met.
+    /// Ends every round after one lap from here at most. If no alert goes alone, one lap is enough to meet all members.
     private mutating func endSecondLaps() {
         for index in self.targets.indices {
             self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)
@@ -173,7 +173,7 @@ struct PassCourse {
     mutating func forgetAlert() {
         self.alertTarget = Target(until: self.position, ahead: 0)
         guard self.alone != nil else { return }
-        // No member has the newest version yet, because all were sent the alert alone.
+        // The round has brought the newest version to nobody yet: so far it has sent the alert alone.
         self.targets[self.targets.count - 1].until = self.position + Self.circle
         self.alone = nil
     }

@@ -1,5 +1,5 @@
-/// Remembers when a pass was at which positions. The pass must not return to a member before the least time between two
-/// pushes is over.
+/// Remembers the positions where a pass has been, and when. The pass must not return to a member before the least time
+/// between two pushes is over.
 ///
 /// A few marks are enough. A mark covers all members from its position up to the next mark, and its last time counts
 /// for each of them. Marks that are older than the least time are dropped.

@@ -11,8 +11,8 @@ struct PassTraces {
     static let examplesMax = 8
     /// Number of failed pushes that are reported in addition to the first ones.
     static let failedExamplesMax = 8
-    /// Age up to which an event's passes are traced, milliseconds. A member that joins an hour after a goal is of no
-    /// interest in the goal's trace.
+    /// Age up to which an event's passes are traced, milliseconds. What becomes of members that join later does not
+    /// belong in the event's trace.
     static let ageMillisMax: Int64 = 3_600_000
 
     /// Identifies a traced pass. A crowd brings one version and one start at a time.
@@ -82,9 +82,9 @@ struct PassTraces {
 extension FanOut {
     // MARK: Begin
     /// Begins traces of what the crowd newly brings to its members.
-    /// - Parameter stampSeconds: stamp of the version that has arrived. If the crowd's newest stamp differs, its trace
-    ///   continues: the new version expired on its way. `nil`: none has arrived, and tokens now bring what a channel
-    ///   was to bring.
+    /// - Parameter stampSeconds: stamp of the version that has arrived. If the crowd's newest version is another one,
+    ///   the arrived version has already expired, and the trace counts as resumed. `nil`: none has arrived, and tokens
+    ///   now bring what a channel was to bring.
     @inline(__always) mutating func beginPassTraces(
         _ crowd: CrowdID, taken stampSeconds: Int64?, in core: inout ShardCore, now: EngineTime
     ) {
