@@ -98,7 +98,7 @@ package struct ClusterOptions: ParsableArguments {
             separator: " ")
     }
 
-    /// Requires brokers, for commands without a cluster of their own.
+    /// Refuses a command line that names no cluster.
     package func requireBrokers() throws {
         guard self.isGiven else { throw ValidationError("give --bootstrap host:port,... or --config FILE") }
     }
@@ -140,7 +140,7 @@ package struct ClusterOptions: ParsableArguments {
         return settings
     }
 
-    /// Whether a missing port was remarked on. A command makes several clients, and says it once.
+    /// Whether a missing port was remarked on. A command makes several clients, and must warn only once.
     private static let isRemarked = Atomic(false)
 
     /// Says on standard error which port is taken for brokers without one.

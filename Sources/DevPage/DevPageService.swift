@@ -11,8 +11,8 @@ import Synchronization
 /// The page of `mailboat dev`: a web server beside a worker, a simulated APNs and an embedded Kafka, which the caller
 /// sets up.
 ///
-/// Create the simulator with `onPush` and `onBroadcast` of the store that is passed here. Its answers can then name the
-/// page of a push with the store's `page(ofPush:)`.
+/// Create the simulator with the store's `takePush` and `takeBroadcast` as `onPush` and `onBroadcast`. With the store's
+/// `page(ofPush:)`, its answers can name the page of a push.
 public final class DevPageService: Service, Sendable {
     private let settings: DevPageSettings
     private let house: DevHouse

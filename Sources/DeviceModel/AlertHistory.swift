@@ -16,7 +16,7 @@ public struct AlertHistory: Sendable {
         self.alerts.append((alert, seconds, isWithdrawn))
     }
 
-    /// Withdraws the alerts that are not newer than `seconds`, as an event did.
+    /// Withdraws the alerts that are not newer than `seconds`, as an event with `"alert": null` does.
     public mutating func withdraw(upTo seconds: Int64) {
         for index in self.alerts.indices where self.alerts[index].seconds <= seconds {
             self.alerts[index].isWithdrawn = true

@@ -23,7 +23,7 @@ public struct ChannelHistory: Sendable {
         /// `apns-expiration`, seconds since 1970; 0 if it is not stored.
         public let expirationSeconds: Int64
 
-        /// Time until which a channel that stores keeps it, milliseconds since 1970.
+        /// Time until which a channel that stores keeps the message, milliseconds since 1970.
         var keptUntilMillis: Int64 {
             min(self.expirationSeconds * 1_000, self.publishedMillis + ChannelStorage.storedSecondsMax * 1_000)
         }
@@ -59,7 +59,7 @@ public struct ChannelHistory: Sendable {
                 expirationSeconds: min(max(0, expirationSeconds), PayloadReader.dateSecondsMax)))
     }
 
-    /// What a phone shows that was online and listened all the time. Compare it with a `ReferenceDevice` that took the
+    /// What a phone shows if it was online and listened all the time. Compare it with a `ReferenceDevice` that took the
     /// channel's events.
     public func witness(beginning: Device = Device(), rules: DeviceRules = DeviceRules()) -> Device {
         var device = beginning
@@ -83,7 +83,7 @@ public struct ChannelHistory: Sendable {
         let states = self.possibleStates(
             of: listener, atMillis: atMillis, uncertainMillis: max(0, uncertainMillis), rules: rules)
         if states.contains(where: { phone.equivalent(to: $0, countingCards: countingCards) }) { return nil }
-        // Describes the newest possible state, which is what the phone lacks most often.
+        // Describe the difference from the newest possible state, because that is what a phone lacks most often.
         guard let newest = states.max(by: { $0.stampSeconds < $1.stampSeconds }),
             let difference = phone.firstDifference(from: newest, countingCards: countingCards)
         else { return nil }
@@ -136,7 +136,7 @@ public struct ChannelHistory: Sendable {
                         index, to: listener, backMillis: span.upperBound, atMillis: atMillis,
                         uncertainMillis: uncertainMillis)))
         }
-        // In order of time, and for the same moment in order of publication. The order of equal ones does not matter.
+        // In order of time, and for the same moment in order of publication. Equal deliveries may be in any order.
         return deliveries.sorted { ($0.atMillis, $0.message) < ($1.atMillis, $1.message) }
     }
 

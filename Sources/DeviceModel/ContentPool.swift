@@ -7,7 +7,7 @@ public struct ContentPool: Sendable {
     private var alerts: [ShownAlerts?]
     private var origins: [CardOrigin?]
 
-    /// - Parameter slotCount: maximum number of contents that are remembered, of alerts, and of origins. It is a power
+    /// - Parameter slotCount: maximum number of remembered contents, and also of alerts and of origins. It is a power
     ///   of two. With 0 nothing is shared.
     public init(slotCount: Int = 0) {
         precondition(slotCount & (slotCount - 1) == 0, "not a power of two")

@@ -45,7 +45,7 @@ public struct Device: Sendable {
         case throttled
     }
 
-    /// Number of newest alerts that are kept; all of them are counted.
+    /// Number of newest alerts that are kept. Older alerts are only counted.
     public static let alertsKeptMax = 4
 
     private var content: CardContent?
@@ -93,7 +93,7 @@ public struct Device: Sendable {
     public var attributes: [UInt8] { self.origin?.attributes ?? [] }
     /// Hash of attributes and their type.
     public var attributesHash: UInt64 { self.origin?.hash ?? ContentHash.empty }
-    /// The most pushes at priority 10 that arrived within any rolling hour, shown or not.
+    /// Greatest number of pushes at priority 10 that arrived within any rolling hour, shown or not.
     public var highPriorityPeak: Int { Int(self.hour.peak) }
 
     /// Number of pushes at priority 10 that arrived within the hour ending now.

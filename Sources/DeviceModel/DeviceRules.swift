@@ -3,8 +3,8 @@
 /// The default applies only the order of pushes, so that two devices fed at different speeds can be compared.
 public struct DeviceRules: Equatable, Sendable {
     /// Maximum number of pushes at priority 10 that the phone shows in a rolling hour; it silently drops more. `nil`
-    /// for no limit. Apple publishes no number. The simulated APNs counts all cards together that starts have put up on
-    /// a phone.
+    /// for no limit. Apple publishes no number. The simulated APNs has one count for all cards that starts have put up
+    /// on a phone.
     public var budgetPerHour: Int?
     /// Time after its first push at which an activity ends by itself, seconds. `nil` for never. Apple: 8 hours.
     public var activeSecondsMax: Int64?

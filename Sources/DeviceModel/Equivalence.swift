@@ -71,7 +71,7 @@ extension Device {
         }
     }
 
-    /// Longest part of a value that helps a reader, bytes.
+    /// Maximum number of bytes of a value that a difference shows.
     private static let wordsByteCountMax = 400
 
     private static func words(_ bytes: [UInt8]?) -> String {

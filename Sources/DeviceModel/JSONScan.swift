@@ -30,7 +30,7 @@ enum JSONScan {
         at += 1
     }
 
-    /// Passes one value of any kind, and returns its kind. Its bytes are `start..<at`.
+    /// Passes one value of any kind, and returns its kind. The value's bytes lie between the former and the new `at`.
     static func value(_ bytes: Span<UInt8>, _ at: inout Int) throws(Fault) -> Kind {
         switch Self.peek(bytes, at) {
         case UInt8(ascii: "{"):

@@ -291,7 +291,7 @@ public enum PayloadReader {
     }
 
     /// Steps through the members of one object. `next` returns a name without quotes and stops at its value, which the
-    /// caller passes.
+    /// caller must read.
     private struct Members {
         private var begun = false
 

@@ -1,5 +1,5 @@
 /// Protects a port that has no password from other web sites. Any page in a browser on this machine can send requests
-/// to loopback, and another site's host name can resolve to loopback. All such ports use this guard. Pure.
+/// to loopback, and another site's host name can resolve to loopback. All such ports use this guard. It only decides.
 package struct RequestGuard: Sendable {
     /// The address on which the port listens.
     package let host: String

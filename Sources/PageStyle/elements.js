@@ -1,4 +1,4 @@
-// What all scripts draw with. Text becomes text nodes, never markup.
+// Functions that all scripts draw with. Text becomes text nodes, never markup.
 // An element: el("p", {class: "note"}, "text", child). Attributes that are null, undefined or false are left out.
 export function el(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
@@ -28,7 +28,7 @@ export function clock(millis) {
   return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-// Stamps in a sentence of the server, which writes them in UTC, by the clock of all others here.
+// A sentence of the server with its times by the browser's clock. The server writes them in UTC.
 export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d UTC\)/g, (_, seconds) => `${seconds} (${clock(seconds * 1000)})`);
 
 // How each word of a verdict or an outcome is coloured. The word itself is always there, too.
@@ -55,21 +55,21 @@ export function copyButton(label, text) {
   return button;
 }
 
-// How a complaint ends that nobody answers. It is over with the next answer.
+// The end of a message that the server does not answer. The next answer removes the message.
 export const silence = `nobody answers at ${location.host}.`;
 
-// Asks the page's API. Throws what it says when it refuses.
+// Asks the page's API. Throws the API's own words if it refuses.
 export async function ask(path, options = {}) {
   const answer = await fetch(path, options).catch(() => { throw new Error(`${options.method ? "Not sent" : "Nothing came"}: ${silence}`); });
   const text = await answer.text();
   let body = null;
-  try { body = JSON.parse(text); } catch { /* no JSON: the status is told */ }
+  try { body = JSON.parse(text); } catch { /* not JSON: the error names the status */ }
   if (!answer.ok) throw new Error(body?.error ?? `${answer.status} ${answer.statusText}`);
   return body;
 }
 
 export function say(element, text, isBad = false) {
-  // Who listens is told it once.
+  // A screen reader reads the text once, because equal text is not set again.
   if (element.textContent !== text) element.textContent = text;
   element.classList.toggle("bad", isBad && text !== "");
   element.classList.toggle("good", !isBad && text !== "");
@@ -91,7 +91,7 @@ function distanceText(seconds) {
   return left >= 0 ? `in ${count} ${unit}` : `${count} ${unit} ago`;
 }
 
-// A right date in one line; of a doubtful one, what it is read from 1970 and from 2001.
+// Notes about dates: one line for a right date; for a doubtful one also what it is, counted from 1970 and from 2001.
 export function dateNotes(dates) {
   const reading = (label, isNear, seconds) => el("tr", {}, el("th", { scope: "row" }, label), el("td", {}, isNear ? momentText(seconds) : "a year far away"));
   return dates.map((date) => !date.isTrouble

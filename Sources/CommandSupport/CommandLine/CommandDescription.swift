@@ -42,7 +42,7 @@ package struct CommandDescription: Decodable {
 
     private struct Dump: Decodable { var command: CommandDescription }
 
-    /// The description of the program with this root command. It takes milliseconds.
+    /// The description of the program with this root command. Making it takes milliseconds.
     package init?(of root: any ParsableCommand.Type) {
         guard let dump = try? JSONDecoder().decode(Dump.self, from: Data(root._dumpHelp().utf8)) else { return nil }
         self = dump.command

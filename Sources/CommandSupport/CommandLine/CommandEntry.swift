@@ -37,13 +37,14 @@ extension AsyncParsableCommand {
 enum CommandEnding<Root: AsyncParsableCommand> {
     /// - Parameters:
     ///   - running: the command that was running; `nil` if the command line was still being read.
-    ///   - words: of the command line.
+    ///   - words: the words of the command line.
     static func of(
         _ error: any Error, running: (any ParsableCommand.Type)?, words: [String]
     ) -> (text: String, status: ExitCode) {
         let line = CommandLineText(words)
         if let first = error as? CommandWords.Fault {
-            // An empty value is found before the parser reads anything. A wrong option is named before it.
+            // Empty values are found before the parser reads anything. If an option is unknown, too, name that option
+            // instead.
             let fault = CommandWords(words, root: Root.self).unknownOption() ?? first
             return (Self.withUsage(line.shown("Error: \(fault.text)"), fault.path), .validationFailure)
         }
@@ -58,7 +59,8 @@ enum CommandEnding<Root: AsyncParsableCommand> {
         let status = Root.exitCode(for: error)
         guard status.isSuccess else {
             let said = line.shown(Root.fullMessage(for: error))
-            // The parser checks values and looks for what is missing before it looks at the rest.
+            // The parser reports wrong and missing values before unknown options. An unknown option is more likely the
+            // cause.
             if running == nil, let fault = CommandWords(words, root: Root.self).unknownOption(),
                 fault.hasHint || !said.contains("Unknown option")
             {

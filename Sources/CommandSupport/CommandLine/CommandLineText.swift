@@ -17,14 +17,15 @@ package struct CommandLineText {
             // `--name=value`, and `-Xname=value` for `-X name=value`.
             if let sign = word.firstIndex(of: "=") { given.append(String(word[word.index(after: sign)...])) }
             if word.hasPrefix("-"), !word.hasPrefix("--"), word.count > 2 { given.append(String(word.dropFirst(2))) }
-            // The parser takes a longer word that begins with '-' for an option, and shows the part that is its name.
+            // A message may repeat a single line of a word, such as the part that the parser takes for an option's
+            // name.
             given += word.split(whereSeparator: \.isNewline).map(String.init)
         }
         self.given = Set(given).filter { $0.utf8.count >= Self.byteCountMin }
             .sorted { ($0.utf8.count, $0) > ($1.utf8.count, $1) }
     }
 
-    /// Least length of a value that is searched for. Shorter ones would be found in any text.
+    /// Least length in bytes of a value that is searched for. Shorter values would be found in any text.
     private static let byteCountMin = 4
     /// The beginnings of the parser's message about an unknown word.
     private static let unknown = ["nexpected argument", "nknown option", "nvalid option"]

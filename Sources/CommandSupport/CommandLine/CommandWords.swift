@@ -66,7 +66,7 @@ struct CommandWords {
     /// Words that ask for a text instead of work.
     private static let helpWords: Set<String> = ["--help", "-h", "--version"]
 
-    /// A command that consists of others does nothing by itself.
+    /// The message for a command that needs one of its subcommands, because it does nothing by itself.
     private static func missing(
         _ parts: [any ParsableCommand.Type], below path: [any ParsableCommand.Type]
     ) -> String {

@@ -10,6 +10,7 @@ enum HelpText {
     private static let columnsUnbroken = 1_000_000
     private static let options = "\n\nUSAGE: "
 
+    /// The help for the terminal's width.
     /// - Parameter rendered: the parser's text for a width.
     static func text(_ rendered: (Int) -> String) -> String {
         let columns = Self.columns

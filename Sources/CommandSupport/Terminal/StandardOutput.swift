@@ -7,7 +7,7 @@ import Synchronization
 /// If it cannot be written (a full disk, a closed pipe), the exit status is 1. The error is reported once on standard
 /// error, unless the reader has gone, such as `head`.
 package enum StandardOutput {
-    /// Number of gathered bytes that are written at once. A terminal gets each line immediately.
+    /// The gathered bytes are written once there are this many. A terminal gets each line immediately.
     private static let gatheredByteCountMax = 32_768
 
     private struct State {

@@ -85,10 +85,11 @@ extension DevRouter {
             })
     }
 
-    /// Least time between two looks of one wait. It is shorter than the time for which a look counts.
+    /// Least time between two looks of one waiting request. It is shorter than the time for which a look counts.
     private static let lookSpacing = Duration.seconds(1)
 
-    /// Waits until a phone shows what the request asks for: 200. Says why no phone does: 504.
+    /// Waits until a phone shows what the request asks for, and answers 200. If none does in time, answers 504 with the
+    /// reason.
     func wait(_ request: Request) async throws -> Response {
         let condition: WaitCondition
         let query = try FormQuery(of: request)
@@ -110,7 +111,7 @@ extension DevRouter {
         // The stream yields once at the beginning, and ends when the time is over.
         var lookedAt: ContinuousClock.Instant?
         for await _ in follower.wakes {
-            // In a flood the stream yields often.
+            // In a flood the stream yields often, so look at most once in `lookSpacing`.
             if lookedAt.map({ .now - $0 >= Self.lookSpacing }) ?? true {
                 await self.house.look(at: condition.activity)
                 lookedAt = .now

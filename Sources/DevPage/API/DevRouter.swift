@@ -117,7 +117,8 @@ struct DevRouter: Sendable {
             status: .badRequest)
     }
 
-    /// Why the worker would refuse an event of this app. The text is empty if the event names no app.
+    /// Why the worker would refuse an event that names this app; `nil`: it takes the event. Empty: the event names no
+    /// app.
     private func refusal(of app: String) -> String? {
         guard !self.house.store.read({ $0.isTaken(app: app) }) else { return nil }
         let known = self.house.settings.apps.joined(separator: ", ")

@@ -112,7 +112,7 @@ struct DevSnippets {
         return "curl --fail-with-body -sS \(Snippets.quoted("\(self.origin)/wait-for?\(query)"))"
     }
 
-    /// The first value of the content, which a phone is expected to show.
+    /// Query parameters with a value of the content, which a phone is expected to show.
     private static func wanted(_ event: JSONTree?) -> String {
         guard case .object(let members)? = event?["content-state"] else { return "" }
         let plain = members.filter { if case .string = $0.value { true } else { $0.value.double != nil } }

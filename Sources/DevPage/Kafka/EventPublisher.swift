@@ -61,7 +61,7 @@ final class EventPublisher: Sendable {
         self.state.withLock { $0.waiters.removeValue(forKey: opaque) }?.resume(returning: result)
     }
 
-    /// Returns when Kafka has the record, on the partition of its key.
+    /// Publishes a record on the partition of its key. Returns when Kafka has the record.
     /// - Throws: `Failure`.
     func publish(key: [UInt8], value: [UInt8]) async throws -> EventPosition {
         try await withCheckedContinuation { (waiter: Waiter) in

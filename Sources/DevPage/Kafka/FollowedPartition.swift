@@ -1,5 +1,5 @@
-/// Progress in one partition: all records before it were read, or were counted as passed over. It prevents reading or
-/// counting a record twice.
+/// Progress in one partition. All records before `nextOffset` were read, or were counted as passed over. No record is
+/// read or counted twice.
 struct FollowedPartition {
     /// The first offset that is neither read nor counted; `nil`: nothing is known of the partition yet.
     private(set) var nextOffset: Int64?
@@ -10,7 +10,7 @@ struct FollowedPartition {
     /// - Parameters:
     ///   - firstOffset: offset of its first record; `nil`: the batch has no record.
     ///   - nextOffset: offset after the batch; `nil`: not known.
-    /// - Returns: number of records before it that can no longer be read.
+    /// - Returns: number of records before the batch that can no longer be read.
     mutating func read(from firstOffset: Int64?, to nextOffset: Int64?) -> Int {
         var missed = 0
         if let firstOffset, self.mayMiss {

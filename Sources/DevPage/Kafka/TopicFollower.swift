@@ -169,7 +169,7 @@ final class TopicFollower: Sendable {
         }
         guard let ends else { return }
         // Ask only after the ends were taken. A partition that has become wanted ignores its newest end, and is read
-        // from where counting stopped before. So no record is only counted that arrived after somebody wanted it.
+        // from where counting stopped before. So every record is read that arrives after somebody wanted the partition.
         let isWanted = reader.partitionsToRead()
         let pace = isWanted == nil ? Pace.prompt : .thrifty
         for index in all.indices {

@@ -1,5 +1,5 @@
-// The page's address: the chosen phone, the search, the open entry and the tab. Back goes back, and a link can be sent.
-// What one sees has an address: #phone=3&search=status:410&entry=12&tab=faults. Back goes back, and a link can be sent.
+// The page's address has the chosen phone, the search, the open entry and the tab: #phone=3&search=status:410&entry=12&tab=faults.
+// The browser's Back returns to the previous view, and a link to a view can be sent to others.
 const names = ["phone", "search", "only", "entry", "after", "tab"];
 
 export function read() {
@@ -7,7 +7,7 @@ export function read() {
   return Object.fromEntries(names.map((name) => [name, given.get(name) ?? ""]));
 }
 
-// A colon stays readable.
+// Encodes a value for the address. A colon stays as it is, so that people can read the address.
 const spell = (value) => encodeURIComponent(value).replaceAll("%3A", ":");
 
 function format(values) {
@@ -15,17 +15,17 @@ function format(values) {
   return parts.length ? `#${parts.join("&")}` : "";
 }
 
-// The address with these changes: for links.
+// The current address with these changes, for links.
 export const href = (changes) => format({ ...read(), ...changes }) || "#";
 
 let follow = () => {};
-// Who draws by the address is told of each change, also of those by Back and by links.
+// Calls `act` at each change of the address, also at changes by Back and by links.
 export function onChange(act) {
   follow = act;
   window.addEventListener("popstate", act);
 }
 
-// `isStep` false: Back does not lead to what was there before.
+// Changes the address. With `isStep` false, Back does not return to the address before the change.
 export function go(changes, isStep = true) {
   const next = format({ ...read(), ...changes });
   if (next === format(read())) return;

@@ -3,7 +3,7 @@ import { el, byID, ask, say, badge, clock, many } from "/elements.js";
 import { BudgetPanel } from "/budget.js";
 import { isSeen } from "/layout.js";
 
-// The field is dark in the light, too, as a phone's card is: then one scale of colours does for both.
+// The field is dark in light mode, too, like a phone's card. So one scale of colours is enough for both modes.
 const ages = [
   { name: "under 2 s", upTo: 2, color: "#fde725" }, { name: "2 to 10 s", upTo: 10, color: "#8fd744" },
   { name: "10 s to 1 min", upTo: 60, color: "#35b779" }, { name: "1 to 10 min", upTo: 600, color: "#4f9fd6" },
@@ -15,7 +15,7 @@ const others = {
 };
 const away = { name: "away: a hollow square in its colour" };
 
-// As `AudienceField` has them.
+// Characters that name rows, as in `AudienceField`.
 const digits = "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ!$%()*+,-.:;=?@[]^_{|}~";
 const time = (seconds) => seconds === null ? "—" : clock(seconds * 1000);
 
@@ -24,7 +24,7 @@ function kindOf(row, now) {
   return ages.find((age) => now - row.stamp < age.upTo) ?? ages.at(-1);
 }
 
-// One pixel a member, as many in a row as fit; drawn anew each second, as what is shown grows older.
+// Draws a square for each member, as many in a row as fit. It is drawn again each second, because what is shown grows older.
 function drawField(canvas, field, now) {
   const count = field.cells.length;
   const width = Math.max(120, canvas.parentElement.clientWidth);
@@ -76,7 +76,7 @@ function summary(audience, { counts, awayCount }) {
   return `${many(audience.members, "member")} of ${audience.name}. ${parts.join("; ")}.`;
 }
 
-// What is seen of one audience. The parts are made once and filled anew.
+// The view of one audience. Its parts are made once, and filled again when something changes.
 class AudienceView {
   constructor(write, seek) {
     this.canvas = el("canvas", { role: "img" });
@@ -171,7 +171,7 @@ export class AudiencesPanel {
         say(said, `${many(made.joined, "phone")} joined ${made.audience}.`);
       } catch (error) { say(said, error.message, true); }
     });
-    // What is shown grows older by itself.
+    // Draw again as time passes, because colours depend on age.
     setInterval(() => { if (Date.now() - this.drawnMillis >= 900) this.draw(); }, 1000);
   }
 

@@ -1,7 +1,7 @@
-// Draws what of the hour's budget of an activity or of an audience is spent.
+// Draws how much of the hourly budget of an activity or an audience is spent.
 import { el, byID, ask } from "/elements.js";
 
-// More than these do not fit a phone's width side by side: one stands for several then.
+// Maximum number of cells, which is what fits a phone's width. With a larger budget, one cell stands for several units.
 const cellsMax = 60;
 
 function cells(meter) {
@@ -13,7 +13,7 @@ function cells(meter) {
   });
 }
 
-// When each was spent: what was spent an hour ago returns now.
+// Marks when each unit was spent, from an hour ago to now. A unit returns an hour after it was spent.
 function hour(meter) {
   const track = el("div", { class: "hour" });
   for (const seconds of meter.returnsInSeconds) {
@@ -39,11 +39,11 @@ export class BudgetPanel {
     this.kind = kind;
     this.name = "";
     this.known = "";
-    // Time alone brings back what is spent.
+    // Ask regularly, because spent units return as time passes.
     setInterval(() => this.ask(), 5000);
   }
 
-  // Asks again once another one is looked at, or something was pushed.
+  // Asks again if another activity or audience is shown, or if something was pushed.
   follow(name, lastPush) {
     const known = JSON.stringify([name, lastPush]);
     if (known === this.known) return;
@@ -67,7 +67,7 @@ export class BudgetPanel {
     if (text === this.drawn) return;
     this.drawn = text;
     const name = found?.[this.kind];
-    // Each kind of an audience's members has a meter. That of frequent updates counts the same versions, and says more once the first is spent.
+    // An audience has a meter for members without frequent updates, and one for members with them. Both count the same versions, so the second is shown only when the first runs low.
     const meters = [[found?.worker, "in the worker", "budget-says"], [found?.phone, "on the phone", "phone-budget-says"],
       [found?.worker?.level === "plenty" ? null : found?.frequent, "for frequent updates", "frequent-budget-says"]].filter(([meter]) => meter);
     this.root.hidden = !meters.length;

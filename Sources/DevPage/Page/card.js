@@ -5,10 +5,10 @@ import { phoneLabel } from "/phonelist.js";
 const words = { untouched: "nothing yet", active: "", stale: "stale", ended: "ended", dismissed: "gone" };
 const two = (number) => String(number).padStart(2, "0");
 
-// A phone reads a date from a number, right or wrong, and none from text.
+// Dates that a phone reads: from a number, right or wrong, but never from text.
 const read = (dates) => dates.filter((one) => one.momentSeconds !== null);
 
-// In an island there is room for the time of day alone, or for the year that is wrong. What is long was cut there.
+// The text for an island, which has room only for a time of day, or for the year of a wrong date. The server has cut a long text, which then ends with “…”.
 function islandText(text, dates) {
   const date = read(dates).find((one) => text.endsWith("…") ? one.value.startsWith(text.slice(0, -1)) : one.value === text);
   if (!date || text === "…") return text;
@@ -20,7 +20,7 @@ function momentOf(row, dates) {
   return date && momentText(date.momentSeconds);
 }
 
-// As SwiftUI draws a timer: down to the moment, and up from it.
+// A timer as SwiftUI draws it: it counts down to the moment, and up after it.
 function timerText(seconds) {
   const left = Math.abs(Math.round(seconds - Date.now() / 1000));
   const [days, hours] = [Math.floor(left / 86400), Math.floor(left / 3600)];
@@ -31,7 +31,7 @@ function timerText(seconds) {
 const lockDate = (now) => now.toLocaleDateString("en-GB", { weekday: "long", day: "numeric", month: "long" });
 const lockTime = (now) => `${two(now.getHours())}:${two(now.getMinutes())}`;
 
-// A clock goes on while nothing happens. What nobody sees is not drawn.
+// Moves the clocks on, unless the page is hidden.
 function tick() {
   if (document.hidden) return;
   const now = new Date();
@@ -46,7 +46,7 @@ setInterval(() => {
   for (const timer of document.querySelectorAll("[data-timer]")) timer.textContent = timerText(Number(timer.dataset.timer));
 }, 1000);
 
-// A number that looks like a date is drawn as Swift reads a Date, in a wrong year, too: an app would hardly draw the number.
+// Draws what a card shows. A number that looks like a date is drawn as the Date that Swift reads, even in a wrong year. An app would hardly draw the number.
 function face(face, dates) {
   if (!face) return el("div", { class: "face" });
   const parts = [];
@@ -64,17 +64,17 @@ function face(face, dates) {
 
 const isGone = (phone) => !phone.face || phone.card === "dismissed" || phone.card === "ended";
 
-// Cards that the Lock Screen shows: the one of the phone, and others on the same device.
+// Whether the Lock Screen shows the phone's card.
 export const isUp = (phone) => phone.face && ["active", "stale", "ended"].includes(phone.card);
 
-// As iOS stacks them: the most relevant first, else the newest.
+// Cards in the order in which iOS stacks them: the most relevant first; of equally relevant cards, the newest.
 const moreRelevant = (one, other) => (other.relevanceScore ?? 0) - (one.relevanceScore ?? 0);
 const stacked = (phones) => [...phones].sort((one, other) => moreRelevant(one, other) || other.id - one.id);
 
-// As iOS chooses the one card that its Dynamic Island shows: the most relevant, else the one that started first. A card that has ended is not in it.
+// Cards in the order in which iOS chooses one for the Dynamic Island: the most relevant first; of equally relevant cards, the one that started first. Cards that have ended are left out.
 const inIsland = (phones) => phones.filter((one) => !isGone(one)).sort((one, other) => moreRelevant(one, other) || one.id - other.id);
 
-// `isCalm`: nothing came just before, and a card that moves says that something has come. `isNamed`: others stand beside it. `rings`: a new alert of it is told.
+// `isCalm`: nothing came just before, so the card moves to show that something has come. `isNamed`: the card's name is above it, because other cards are beside it. `rings`: a new alert is shown.
 function lockCard(phone, isCalm, isNamed = false, rings = true) {
   const named = isNamed ? [el("p", { class: "card-name" }, name(phoneLabel(phone)))] : [];
   if (phone.card === "untouched") return [...named, el("p", { class: "lock-empty" }, "No push has been shown yet.")];
@@ -96,7 +96,7 @@ function compact(phone) {
     el("span", {}, islandText(phone.face.leading, phone.dates)), el("span", { "aria-hidden": "true" }), el("span", {}, islandText(phone.face.trailing, phone.dates)));
 }
 
-// `beside`: the phones of other cards on the same device. The alert of one of them is told while no card there has got a newer push.
+// `beside`: the phones of other cards on the same device. Another card's alert is shown only while no card on the device has got a newer push.
 export function lockScreen(phone, beside, isCalm) {
   const now = new Date();
   const newest = Math.max(phone.lastPush, ...beside.map((one) => one.lastPush));
@@ -128,7 +128,7 @@ export function islands(phone, beside) {
   ].filter(Boolean);
 }
 
-// iOS cuts a card, and an expanded island, at 160 points. Says so below what was cut.
+// Writes below a card or an expanded island that it is cut. iOS cuts both at 160 points.
 export function measure(root) {
   for (const note of root.querySelectorAll(".cut")) {
     const card = note.previousElementSibling;

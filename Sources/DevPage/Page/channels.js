@@ -1,4 +1,4 @@
-// Draws broadcast channels, and makes them.
+// Draws broadcast channels, and makes new ones.
 import { el, byID, ask, say } from "/elements.js";
 
 const ofChannel = (path, id) => ask(path, { method: "POST", body: JSON.stringify({ channel: id }) });

@@ -1,4 +1,4 @@
-// Which phone is shown: the one that was chosen, that was published to, or the newest.
+// Decides which phone is shown: the one that was chosen, the one that was published to, or the newest.
 import { el, byID, name } from "/elements.js";
 import { read, href, go } from "/address.js";
 import { isNarrow } from "/layout.js";
@@ -6,28 +6,28 @@ import { phoneLabel } from "/phonelist.js";
 import { followPhone } from "/publish.js";
 
 export class PhoneChoice {
-  // `besideLine` names the phone of a line of the timeline, or with 0 that of what a search has found; 0: none that is here; null: the search is for an activity that is not here.
+  // `besideLine` gives the id of the phone of a line in the timeline; for line 0, of the phone that a search has found. 0: no listed phone; null: the search is for an activity without a listed phone.
   constructor(phones, besideLine) {
     Object.assign(this, { phones, besideLine });
-    // The newest phone, and the one that was the newest when one was last chosen.
+    // Ids of the newest phone, and of the phone that was the newest when one was last chosen.
     Object.assign(this, { newest: 0, metNewest: 0 });
-    // The activity that was published to here and whose phone is still to come; null: none.
+    // The activity that was published to on this page and whose phone has not come yet; null: none.
     this.awaited = null;
-    // The phone that was shown when a newer one came and somebody was writing; 0: none. And one that is asked for and still to come; 0: none.
+    // `held`: the phone that stays shown although a newer one came, because somebody was writing. `coming`: a phone that is asked for and has not come yet. 0: none.
     Object.assign(this, { held: 0, coming: 0 });
   }
 
-  // Another process answers.
+  // Forgets all phones, because another process answers now.
   clear() { Object.assign(this, { newest: 0, awaited: null, held: 0, coming: 0 }); }
 
-  // A phone has come. `isOffered`: somebody writes, and it does not take the view.
+  // Adds a phone that has come. `isOffered`: somebody is writing, so the phone is only offered.
   come(id, isOffered) {
     this.held = isOffered ? this.held || this.newest : 0;
     this.newest = id;
   }
 
-  // The phone that the address names, while it is there; else that of the open line or of the search; else the newest.
-  // Returns undefined without a phone, and for a search for an activity that is not here.
+  // The phone to show: the one that the address names, if it is listed; else the phone of the open line or of the search; else the newest.
+  // undefined: there is no phone, or the search is for an activity without a listed phone.
   phone() {
     const { phone, entry } = read();
     const beside = phone ? 0 : this.besideLine(Number(entry));
@@ -35,20 +35,20 @@ export class PhoneChoice {
     return this.phones.get(Number(phone)) ?? this.phones.get(beside) ?? this.phones.get(this.held) ?? this.phones.get(this.newest) ?? [...this.phones.values()].at(-1);
   }
 
-  // Somebody has chosen a phone.
+  // Shows the phone that somebody has chosen.
   choose(id) {
     this.show(id, { tab: isNarrow() ? "phone" : read().tab });
     followPhone(this.phones.get(id), true);
     document.querySelector(`#phone-list [data-phone="${id}"]`)?.focus();
   }
 
-  // The phone is seen as soon as it is here.
+  // Shows a phone, or waits until it has come.
   seek(id) {
     this.coming = this.phones.has(id) ? 0 : id;
     if (!this.coming) this.show(id, isNarrow() ? { tab: "phone" } : {});
   }
 
-  // The phone is seen, however many were unfolded. Back leads to the one before.
+  // Shows a phone, and folds the long list of phones. Back returns to the previous phone.
   show(id, changes = {}) {
     Object.assign(this, { metNewest: this.newest, held: 0 });
     byID("quiet-phones").open = false;
@@ -56,8 +56,8 @@ export class PhoneChoice {
     go({ phone: String(id), ...changes });
   }
 
-  // The phone to which an event with this key goes. `isMember`: it is for an audience, and any phone of a member will do; else for the activity.
-  // The chosen one, if it is among several; else the newest. One that another has replaced comes last.
+  // The phone to which an event with this key goes. `isMember`: the event is for an audience, and the phone is one of its members.
+  // Of several phones, it is the chosen one, or else the newest. A phone that another has replaced comes last.
   of(activity, isMember = false) {
     const all = [...this.phones.values()].filter((one) => one.activity === activity && Boolean(one.member) === isMember);
     const reached = all.filter((one) => one.verdict?.word !== "replaced");
@@ -65,14 +65,14 @@ export class PhoneChoice {
     return reached.includes(chosen) ? chosen : reached.at(-1) ?? all.at(-1);
   }
 
-  // Somebody has published here and wants to see what a phone makes of it, and goes on writing. The phone may be still to come.
+  // Shows the phone of an event that was published on this page, as soon as the phone has come.
   follow(activity, isMember = false) {
     const phone = this.of(activity, isMember);
     this.awaited = phone ? null : { activity, isMember, beside: read().phone };
     if (phone && phone !== this.phone()) this.show(phone.id);
   }
 
-  // Phones have come. One that is awaited is shown, unless another was chosen meanwhile.
+  // Called when phones have come. Shows the awaited phone, unless another was chosen meanwhile.
   met(isFirst) {
     if (isFirst) this.metNewest = this.newest;
     if (this.awaited && this.awaited.beside !== read().phone) this.awaited = null;
@@ -80,7 +80,7 @@ export class PhoneChoice {
     if (this.phones.has(this.coming)) this.seek(this.coming);
   }
 
-  // A link may name a phone that is not here: another is not passed off as it.
+  // Says so if the address names a phone that is not listed, because another phone is shown then.
   drawGone(shown) {
     const wanted = Number(read().phone);
     const text = wanted && wanted !== shown?.id ? `Phone ${wanted} is not listed here.${shown ? ` This is phone ${shown.id}.` : ""} Search activity:NAME to bring one back.` : "";
@@ -89,7 +89,7 @@ export class PhoneChoice {
     place.hidden = !text;
   }
 
-  // A phone that came while another is shown is offered.
+  // Offers a phone that came while another is shown.
   drawNewcomer(shown) {
     if (shown?.id === this.newest) this.metNewest = this.newest;
     const phone = this.newest === this.metNewest ? undefined : this.phones.get(this.newest);

@@ -1,4 +1,4 @@
-// What is behind a line of the timeline: the way of an event, its pushes, and what can be copied.
+// Draws the details of a line: the way of its event, its pushes, and what can be copied.
 import { el, ask, say, copyButton, dateNotes } from "/elements.js";
 import { href } from "/address.js";
 import { tokenButtons } from "/tokens.js";
@@ -19,7 +19,7 @@ function pushParts(push) {
   return parts;
 }
 
-// How long the event was in the worker, and for what it waited there.
+// How long the event was in the worker, and what it waited for there.
 function tookText(entry) {
   const millis = entry.outcome.queuedMillis;
   const took = millis < 10000 ? `${millis} ms` : millis < 600000 ? `${Math.round(millis / 1000)} s` : `${Math.round(millis / 60000)} min`;
@@ -45,7 +45,7 @@ export async function publishAgain(id, answer) {
 
 const copyNames = { curl: "Copy as curl", kcat: "Copy as kcat", swift: "Copy as Swift", test: "Copy as Swift test", json: "Copy as JSON", fixture: "Copy as test fixture" };
 
-// Pushes that are older than what is here.
+// Fetches related pushes that are too old to be in `entries`.
 async function missing(entry, entries) {
   const ids = entry.related.filter((id) => !entries.has(id));
   const found = await Promise.all(ids.map((id) => ask(`/api/entries/${id}`).catch(() => null)));
@@ -54,7 +54,7 @@ async function missing(entry, entries) {
 
 const isLoopback = /^(localhost|127\.[\d.]+|\[::1\])$/.test(location.hostname);
 
-// What is behind a line: the way of the event, its pushes, what can be copied.
+// Fills the details of a line.
 export async function fillEntry(item) {
   const { entry, entries, body, text } = item;
   const pushes = isPush(entry) ? [entry] : entry.type === "event" ? [...pushesOf(entry, entries), ...await missing(entry, entries)] : [];
@@ -68,14 +68,14 @@ export async function fillEntry(item) {
   if (entry.type === "note") return row.replaceChildren(...(entry.phone ? tokenButtons(entry.phone, entry.activity, said) : []), ...link);
   try {
     const copies = await ask(`/api/entries/${entry.id}/copies`);
-    // Something has come meanwhile, and another filling has begun.
+    // Stop if something has come meanwhile, because the line is being filled again.
     if (item.filled !== text) return;
     const buttons = Object.keys(copyNames).filter((name) => copies[name]).map((name) => copyButton(copyNames[name], copies[name]));
     if (entry.type === "event" && !entry.rejection) {
       buttons.unshift(el("button", { type: "button", class: "small", onclick: () => publishAgain(entry.id, said) }, "Publish again"));
     }
     row.replaceChildren(...buttons, ...link);
-    // As it was spelt: the browser's own numbers would lose a digit or a zero.
+    // Show the JSON as it was spelt, because the browser's own numbers could lose digits.
     const shown = copies.shown ?? copies.json;
     if (shown) body.append(el("pre", { tabindex: 0, role: "region", "aria-label": `Entry ${entry.id} as JSON` }, shown));
   } catch (error) { if (item.filled === text) row.replaceChildren(el("span", { class: "hint" }, error.message), ...link); }

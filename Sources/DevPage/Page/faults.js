@@ -1,9 +1,9 @@
-// Buttons for what can go wrong at the simulated APNs, and what does.
+// Buttons that make the simulated APNs fail, and the list of its present faults.
 import { el, byID, ask, say } from "/elements.js";
 
 const count = () => Number(byID("fault-count").value) || 1;
 
-// Bodies of the simulator's control API; `phone` stands for the token of one.
+// Request bodies of the simulator's control API. The server replaces `phone` by the phone's token.
 const faults = [
   ["429, too many requests", () => ({ kind: "answer", status: 429, reason: "TooManyRequests", count: count() })],
   ["503, unavailable", () => ({ kind: "answer", status: 503, reason: "ServiceUnavailable", count: count() })],

@@ -1,9 +1,9 @@
-// What is to be known before an event is published: where it goes, and whose token it holds.
+// Warnings before an event is published: about where it goes, and about whose token it holds.
 import { phoneLabel } from "/phonelist.js";
 
 const parse = (text) => { try { return JSON.parse(text); } catch { return null; } };
 
-// The key of an audience is not enough for an event to reach it; and what the event names must be the key.
+// Warns if an event would not reach the audience that its key names, or if `to` and the key differ.
 function whereItGoes(event, key, audience) {
   const to = event.to?.audience ?? event.to?.channel;
   const kind = event.to?.audience === undefined ? "channel" : "audience";
@@ -12,10 +12,10 @@ function whereItGoes(event, key, audience) {
   return `${key} is an audience of ${audience.members.toLocaleString("en")} ${audience.members === 1 ? "phone" : "phones"}. Without "to": {"audience": ${JSON.stringify(key)}} this goes to an activity of the same name.`;
 }
 
-// A page knows the first digits of a phone's token.
+// Number of digits of a phone's token that the page knows.
 const digits = 8;
 
-// A token that is registered for another activity takes the phone along.
+// Warns if a token belongs to a phone of another activity. The phone would then show what is published for this key.
 function whoseTokenItIs(event, key, phones) {
   if (event.event !== "register" || typeof event.token !== "string" || event.token.length < digits) return "";
   const owners = phones.filter((phone) => phone.activity && phone.token.slice(0, digits) === event.token.slice(0, digits).toLowerCase());
@@ -23,7 +23,7 @@ function whoseTokenItIs(event, key, phones) {
   return `This token is the one of phone ${owners[0].id} (${phoneLabel(owners[0])}). Registered for ${key || "another key"}, that phone shows what is published there.`;
 }
 
-// `audience` is the one whose name the key is; undefined: there is none. `phones` are those that are listed.
+// The warnings about an event. `audience` has the key as its name; undefined: there is no such audience. `phones` are the listed phones.
 export function warnings(key, text, audience, phones) {
   const event = parse(text);
   if (event === null || typeof event !== "object") return "";

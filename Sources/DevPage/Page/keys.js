@@ -11,7 +11,7 @@ function step(elements, focused, key) {
   return next === undefined ? undefined : all[next];
 }
 
-// `/` searches, Escape ends that; arrows go through lines and phones.
+// `/` begins a search, and Escape ends it. Arrows go through lines and phones.
 export function followKeys(endSearch) {
   const field = byID("search-text");
   document.addEventListener("keydown", (event) => {

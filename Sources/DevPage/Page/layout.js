@@ -1,8 +1,8 @@
-// Which views stand side by side and which are tabs, by the room there is.
+// Decides which views are side by side and which are tabs, depending on the window's width.
 import { el, byID } from "/elements.js";
 import { read, href, go } from "/address.js";
 
-// What is seen at once depends on the room there is; the rest are tabs.
+// All views, with the labels of their tabs.
 const views = [["timeline", "Timeline"], ["phone", "Phone"], ["publish", "Publish"], ["audiences", "Audiences"], ["channels", "Channels"],
   ["faults", "Faults"], ["app", "App"], ["numbers", "Numbers"]];
 const [wide, middle] = [matchMedia("(min-width: 72rem)"), matchMedia("(min-width: 52rem)")];
@@ -15,13 +15,13 @@ export const current = () => (tabs().find(([name]) => name === read().tab) ?? ta
 export const isSeen = (name) => always().includes(name) || current() === name;
 export const isNarrow = () => !middle.matches;
 
-// Brings what is meant into view where it is behind a tab.
+// Shows a view: opens its tab if the view is behind one.
 export function show(name, isStep = true) { if (!isSeen(name)) go({ tab: name }, isStep); }
 
 export function drawLayout() {
   const [nav, main] = [byID("tabs"), byID("main")];
   const chosen = current();
-  // Where the eye finds the tabs, Tab finds them, too.
+  // Put the tabs where they are seen, so that the Tab key reaches them in that order.
   const place = wide.matches ? byID("tools") : middle.matches ? byID("timeline") : main.firstElementChild;
   if (nav !== place && nav.nextElementSibling !== place) main.insertBefore(nav, place);
   const links = tabs().map(([name, label]) => [label, href({ tab: name }), name === chosen]);
@@ -37,5 +37,5 @@ export function drawLayout() {
   return chosen;
 }
 
-// `act` draws anew when there is more or less room.
+// Calls `act` when the window becomes wide or narrow enough for another layout.
 export function followRoom(act) { for (const query of [wide, middle]) query.addEventListener("change", act); }

@@ -1,4 +1,4 @@
-// Follows the state and draws what changed. Decides nothing: what things mean is said by the server.
+// Follows the state and draws what changed. It decides nothing: the server says what things mean.
 import { el, byID, ask, say, silence, clock, many } from "/elements.js";
 import { read, href, go, onChange } from "/address.js";
 import { drawLayout, followRoom, isNarrow, isSeen } from "/layout.js";
@@ -31,19 +31,19 @@ const budget = new BudgetPanel(byID("budget"), "activity");
 const schemas = new SchemasPanel(() => choice.phone(), renewSamples);
 const templates = new TemplatesPanel();
 const faults = new FaultsPanel(() => choice.phone()?.id ?? 0);
-// What is asked for once it is looked at.
+// What some views do when somebody opens them.
 const openers = { app: () => { schemas.open(); templates.open(); }, audiences: () => audiences.draw(), numbers };
 
-// Pixels scrolled, from which on the newest line is out of view.
+// Number of scrolled pixels beyond which the newest line is out of view.
 const scrolledMin = 120;
 
-// The phone that an entry is about; 0: none that is here.
+// Id of the phone that an entry is about; 0: no listed phone.
 function phoneOf(entry, pushes) {
   const id = isPush(entry) || entry.type === "note" ? entry.phone : pushes.at(-1)?.phone;
   return state.phones.has(id) ? id : [...state.phones.values()].findLast((one) => entry.activity && one.activity === entry.activity)?.id ?? 0;
 }
 
-// The phone of the open line; without one, the only phone of what a search has found. 0: none. null: the search is for an activity that is not here.
+// Id of the phone of the open line. Without an open line: the only phone in what a search has found. 0: none; null: the search is for an activity without a listed phone.
 function besideLine(id) {
   const activity = !id && search.found?.length === 0 ? /(?:^|\s)activity:(?:"(.+?)"(?=\s|$)|(\S+))/.exec(search.text)?.slice(1).find((one) => one) : undefined;
   if (activity) return [...state.phones.values()].findLast((one) => one.activity === activity)?.id ?? null;
@@ -52,13 +52,13 @@ function besideLine(id) {
   return ids.size === 1 ? [...ids][0] : 0;
 }
 
-// What the phones decode by has changed, or may have.
-function renewSamples() { ask("/api/about").then(drawSamples).catch(() => { /* those before stay */ }); }
+// Fetches the samples again, because what the phones decode may have changed.
+function renewSamples() { ask("/api/about").then(drawSamples).catch(() => { /* the earlier samples stay */ }); }
 
 function apply(change) {
   const isFirst = change.run !== state.run;
   if (isFirst) {
-    // Another process answers: what is shown here is not its. At the first answer, what the page's address asks for stays, and so does what was found for it.
+    // Another process answers, so forget what the earlier one listed. At the first answer, keep what the address asks for, and what was found for it.
     if (state.run) {
       byID("restarted").textContent = "mailboat dev was started again; what it had listed is gone.";
       go({ phone: "", entry: "", after: "" }, false);
@@ -75,7 +75,7 @@ function apply(change) {
       schemas.take(about.apps);
     }).catch((error) => status(error.message, "bad"));
   }
-  // The list begins anew.
+  // Entries have come, so the note about the restart is no longer needed.
   else if (change.entries.length) byID("restarted").textContent = "";
   const known = new Set(change.phoneIDs);
   for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
@@ -146,13 +146,13 @@ function drawState() {
   budget.follow(phone?.activity ?? "", phone?.lastPush ?? 0);
 }
 
-// Older entries that were asked for stand behind the newer ones.
+// The newest event that the page itself did not publish. Entries are not in order, because older ones may have been fetched later.
 function newestEvent() {
   return [...state.entries.values()].filter((one) => one.type === "event" && !one.isByPage)
     .reduce((newest, one) => newest?.id > one.id ? newest : one, undefined);
 }
 
-// What is scrolled to stays clear of what is pinned above it.
+// Keeps room at the top, so that what is pinned there does not hide a line that is scrolled to.
 function leaveRoom() {
   const [place, column] = [byID("newest"), byID("timeline")];
   const pinned = isNarrow() ? byID("tabs").offsetHeight + place.offsetHeight : 0;
@@ -168,7 +168,7 @@ function drawNewest() {
   leaveRoom();
 }
 
-// What became of the newest event, where its line is behind a tab, was scrolled away, or is not among what a search finds.
+// Shows what became of the newest event if its line is out of sight: behind a tab, scrolled away, or not found by the search.
 function drawNewestLine() {
   const [place, column] = [byID("newest"), byID("timeline")];
   const isBeside = isSeen("timeline") && !isNarrow();
@@ -178,11 +178,11 @@ function drawNewestLine() {
   const newest = newestEvent();
   const isFound = !newest || search.lists(newest, place.hidden);
   const entry = isHere && isFound ? undefined : newest;
-  // While it has the focus, it stays: Tab would lead nowhere.
+  // The line stays while it has the focus, because the Tab key would otherwise lead nowhere.
   place.hidden = !entry && !place.contains(document.activeElement);
   if (!entry) return;
   const pushes = pushesOf(entry, state.entries);
-  // The line that the link leads to has to be listed.
+  // The link must lead to a listed line, so it ends a search that has not found the event.
   const target = href({ tab: "timeline", entry: String(entry.id), ...(isFound ? {} : { search: "", only: "" }) });
   const text = JSON.stringify([entry, pushes, target]);
   if (place.dataset.drawn === text) return;
@@ -201,7 +201,7 @@ async function numbers() {
 
 let source;
 
-// A page that is not seen does not follow: a browser has six connections to one host, and each stream takes one. Once it is seen, it is told all anew.
+// Follows the state while the page is visible. A browser has six connections to a host, and each stream takes one. A page that becomes visible again gets the whole state.
 function follow() {
   source?.close();
   source = undefined;

@@ -2,14 +2,14 @@
 import { el, byID, badge, name, tone } from "/elements.js";
 import { Roving } from "/roving.js";
 
-// Phones that are all seen, at most.
+// Maximum number of phones for which nothing is folded away.
 const fewMax = 5;
-// Phones that fail and stand in the open, at most.
+// Maximum number of failing phones that are listed outside the fold.
 const openMax = 6;
 
 const stops = new Roving(byID("phones"), "#phone-list button, #quiet-phones[open] button", (button) => button.ariaPressed === "true");
 
-// A member of an audience is told by its number: all have the audience's name.
+// The phone's name. Members of an audience are told apart by their numbers, because all have the audience's name.
 export const phoneLabel = (phone) => phone.member ? `member ${phone.member.number.toLocaleString("en")} of ${phone.member.audience}` : phone.activity || `phone ${phone.id}`;
 
 const ranks = { bad: 0, warn: 1, info: 2, good: 3 };
@@ -24,7 +24,7 @@ function fill(list, phones, chosen, nameOf, choose) {
       el("span", {}, name(nameOf(phone))), phone.verdict ? badge(phone.verdict.word) : null))));
 }
 
-// How many of each word, the worst first: “2 refused, 60 shown”.
+// Number of phones for each word, the worst first: “2 refused, 60 shown”.
 function countsOf(phones, isCleared) {
   const counts = new Map();
   for (const phone of phones) {
@@ -34,8 +34,8 @@ function countsOf(phones, isCleared) {
   return [...counts].map(([word, count]) => `${count} ${word}`).join(", ");
 }
 
-// A button for each phone; the chosen one is pressed and comes first, then those that fail. Those that are well are folded away,
-// and those that failed by nothing newer than the entry `after`, up to which the timeline was cleared.
+// Draws a button for each phone. The chosen one is pressed and comes first, then those that fail. Phones that are well are folded away.
+// A phone whose failure is not newer than the entry `after`, up to which the timeline was cleared, is folded away, too.
 export function drawPhoneList(phones, metCount, chosen, choose, after) {
   const [list, quiet] = [byID("phone-list"), byID("quiet-list")];
   const focused = document.activeElement?.dataset?.phone;
@@ -54,7 +54,7 @@ export function drawPhoneList(phones, metCount, chosen, choose, after) {
   fold.hidden = rest.length === 0;
   const title = `${rest.length} more: ${countsOf(rest, isCleared)}`;
   if (byID("quiet-title").textContent !== title) byID("quiet-title").textContent = title;
-  // What is folded away is drawn when it is opened.
+  // Draw the folded phones only when the fold is opened.
   const unfold = () => {
     if (fold.open) fill(quiet, rest, chosen, nameOf, choose);
     stops.draw();

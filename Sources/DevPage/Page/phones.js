@@ -1,4 +1,4 @@
-// Draws the chosen phone, and does to it what can be done to one.
+// Draws the chosen phone, and performs actions on it.
 import { el, ask, say, tone, badge, clock, dateNotes, localTimes, name } from "/elements.js";
 import { lockScreen, islands, isUp, measure } from "/card.js";
 import { remedyButtons } from "/remedies.js";
@@ -7,15 +7,15 @@ import { waitText } from "/timeline.js";
 import { href } from "/address.js";
 import { phoneLabel } from "/phonelist.js";
 
-// A text that names a phone leads to it, if it is listed.
+// The text, with a link for each listed phone that it names.
 function linked(text, phones) {
   return text.split(/(\bphone \d+\b)/).map((part) => phones.has(Number(/^phone (\d+)$/.exec(part)?.[1])) ? el("a", { href: href({ phone: part.slice(6) }) }, part) : part);
 }
 
-// How it stands, what is waited for, and what can be done: above the phone, as it is asked for first.
+// The phone's status, what it waits for, and what can be done. It is above the phone, because people look for it first.
 function standing(phone, phones, said) {
   const verdict = phone.verdict;
-  // A button that is gone leaves its focus to the note.
+  // The note can take the focus of a button that is removed.
   if (!verdict) return el("p", { class: "note info", tabindex: -1 }, phone.textWithoutPush);
   return el("div", { class: `note ${tone(verdict.word)}`, tabindex: -1 },
     el("p", {}, badge(verdict.word), " ", ...linked(localTimes(verdict.text), phones)),
@@ -27,10 +27,10 @@ const relevance = (phone) => phone.relevanceScore === null ? "" : `, relevance $
 
 const has = (phone, action) => (phone.verdict?.remedies ?? []).some((remedy) => remedy.action === action);
 
-// What comes faster than that does not move the card: it would never rest.
+// Least time between two changes for which the card moves, in milliseconds. With more movement it would never rest.
 const calmMillis = 1500;
 
-// The parts are made once and filled anew, so that a button keeps its focus while the card changes.
+// The panel of a phone. Its parts are made once and filled again, so that a button keeps its focus while the card changes.
 export class PhonePanel {
   // `phones` holds all phones by their ids.
   constructor(root, phones) {
@@ -66,7 +66,7 @@ export class PhonePanel {
     } }, label);
   }
 
-  // `areOthers`: there are phones, and none that is meant.
+  // Shows no phone. `areOthers`: there are phones, but the search is for none of them.
   clear(areOthers = false) {
     this.phone = undefined;
     this.drawn = "";
@@ -83,7 +83,7 @@ export class PhonePanel {
     }
     this.listen.hidden = phone.swiped || !(phone.channel || this.canListen);
     this.listen.textContent = phone.channel ? "Stop listening" : "Listen to the newest channel";
-    // The clock ticks on; what did not change is not drawn again.
+    // Draw only if the phone or a card beside it has changed.
     const others = phone.beside.map((id) => this.phones.get(id)).filter(Boolean);
     const beside = others.filter(isUp);
     const text = JSON.stringify([phone, beside]);
@@ -95,7 +95,7 @@ export class PhonePanel {
     this.drawnMillis = Date.now();
     this.islands.replaceChildren(...islands(phone, beside));
     this.drawStanding(phone);
-    // Where your Swift type says what a date is, a right one needs no words, unless it stands beside a doubtful one.
+    // If a Swift type says which values are dates, right dates are not mentioned, unless one of the dates is doubtful.
     const dates = phone.isTypeKnown && !phone.dates.some((date) => date.isTrouble) ? [] : phone.dates;
     this.dates.replaceChildren(...dateNotes(dates));
     this.dates.hidden = !dates.length;

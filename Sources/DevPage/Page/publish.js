@@ -1,4 +1,4 @@
-// The form that publishes, and the commands that do so elsewhere.
+// The form that publishes an event, and commands that publish it from a terminal.
 import { el, byID, ask, say, silence, copyButton } from "/elements.js";
 import { isSeen, show } from "/layout.js";
 import { warnings } from "/hints.js";
@@ -6,7 +6,7 @@ import { warnings } from "/hints.js";
 const parse = (text) => { try { return JSON.parse(text); } catch { return null; } };
 const pretty = (text) => { const event = parse(text); return event === null ? text : JSON.stringify(event, null, 2); };
 
-// What is being written stays when the page is loaded again.
+// Fields whose text is kept when the page is loaded again.
 const drafts = ["publish-activity", "publish-event", "new-activity-id"];
 
 function keepDrafts() {
@@ -25,23 +25,23 @@ function restoreDrafts() {
   } catch { /* not allowed: nothing is kept */ }
 }
 
-// What the form has to know: the phone that is shown, that of an activity, all phones, and the audience of a name.
+// What the form asks the page: the shown phone, the phone of an activity, all phones, and an audience by its name.
 const known = { shown: () => undefined, of: () => undefined, phones: () => [], audience: () => undefined };
 
-// Samples of events, as the server has them, the moments that it has put into them, and when.
+// Samples of events from the server, the moments in them, and when the samples were fetched.
 let samples = [];
 let moments = [];
 let takenMillis = 0;
-// The sample that was last written into the form, and the text that it became: any other text is somebody's own.
+// The sample that was last put into the form, and the text that it became. Any other text was written by somebody.
 let begun = { name: "", text: "" };
-// The key that the form has from a phone, or has from the beginning; "": somebody has typed one, or a button has written it.
+// The key that the form took from a phone, or had at the beginning; "": somebody typed the key, or a button wrote it.
 let given = "";
 
-// What the hints were drawn for; and the commands for what is in the form.
+// What the hints were last drawn for, and the function that draws the commands for the form's event.
 let hinted = {};
 let drawSnippets = () => {};
 
-// What is to be known before it is published: that any token will do, where the event goes, and whose token it holds.
+// Draws hints about the event in the form: that any token will do, where the event goes, and whose token it holds.
 export function drawHints() {
   const [key, text] = [byID("publish-activity").value, byID("publish-event").value];
   byID("publish-tokens").hidden = !/"(start-)?token"\s*:/.test(text);
@@ -56,10 +56,10 @@ export function drawHints() {
   drawSnippets();
 }
 
-// The moments of a sample lie as far ahead however long the page has been open. Numbers of somebody's own stay.
+// Moves the moments of a sample on by `millis`, so that they stay as far ahead as at first. Other numbers stay.
 const moved = (text, millis) => text.replaceAll(/\b\d{9,10}\b/g, (number) => moments.includes(Number(number)) ? String(Number(number) + Math.floor(millis / 1000)) : number);
 
-// A sample for an audience, which its key alone does not reach; "": for an activity. A start has its token.
+// A sample's text for an audience, which its key alone does not reach. `audience` "": for an activity. A start is left as it is, because it names a token.
 function addressed(text, audience) {
   const event = parse(text);
   if (!audience || !["update", "end"].includes(event?.event)) return pretty(text);
@@ -67,30 +67,30 @@ function addressed(text, audience) {
   return JSON.stringify({ ...(app === undefined ? {} : { app }), event: kind, to: { audience }, ...rest }, null, 2);
 }
 
-// The sample that a text is, as nobody has changed it; -1: none.
+// Index of the sample whose unchanged text this is; -1: none.
 const sampleOf = (text) => text && text === begun.text ? samples.findIndex((sample) => sample.name === begun.name) : -1;
 
-// A sample for the key of the form. An activity's own phone that is shown says that an audience of the same name is not meant.
+// Puts a sample into the form, for the form's key. If the shown phone has the key as its activity, an audience of that name is not meant.
 function begin(index) {
   const key = byID("publish-activity").value;
   const shown = known.shown();
   const audience = known.audience(key) && (shown?.activity !== key || shown.member) ? key : "";
   const sample = samples[index] ?? { name: "", text: "" };
   const text = moved(addressed(sample.text, audience), Date.now() - takenMillis);
-  // The sample of a start has the activity's id in its attributes. One that is made from the app's type stays as the app decodes it.
+  // The sample of a start has the activity's id in its attributes. A sample from the app's type is left as the app decodes it.
   const event = parse(text);
   if (event?.attributes?.order && !isFromApp(sample)) event.attributes.order = key;
   byID("publish-event").value = event?.attributes ? JSON.stringify(event, null, 2) : text;
   begun = { name: sample.name, text: byID("publish-event").value };
 }
 
-// A sample that nobody has changed follows the clock and the app's type. What somebody has written stays, and so does what is being read there.
+// Puts an unchanged sample into the form again, with the present time and the app's type. Text that somebody wrote, or is reading there, stays.
 function renew() {
   const index = sampleOf(byID("publish-event").value);
   if (index >= 0 && document.activeElement !== byID("publish-event")) begin(index);
 }
 
-// Whether somebody has written the event or the key: a phone that is chosen leaves both alone then.
+// Whether somebody has written the event or the key. Choosing a phone then changes neither.
 export function isOwn() {
   const text = byID("publish-event").value;
   return byID("publish-activity").value !== given || (text !== "" && sampleOf(text) < 0);
@@ -109,14 +109,14 @@ function takeKey(activity) {
   keyChanged();
 }
 
-// The key is that of the phone that is shown, unless somebody has written one or an event, or is about to. `isChosen`: by hand.
+// Takes the key of the shown phone, unless somebody has written a key or an event, or is in the form. `isChosen`: somebody chose the phone.
 export function followPhone(phone, isChosen = false) {
   const activity = phone?.activity ?? "";
   if (activity && activity !== byID("publish-activity").value && !isOwn() && (isChosen || !byID("publish").contains(document.activeElement))) takeKey(activity);
   drawOffer();
 }
 
-// Where the key is another than that of the phone that is shown, that one is offered.
+// Offers the shown phone's key if the form has another.
 function drawOffer() {
   const activity = known.shown()?.activity ?? "";
   const [place, key] = [byID("publish-use-key"), byID("publish-activity").value];
@@ -125,10 +125,10 @@ function drawOffer() {
   if (!place.hidden && place.textContent !== text) place.textContent = text;
 }
 
-// Milliseconds without an answer, after which the page says what may be the matter.
+// Milliseconds without an answer, after which the page names a possible cause.
 const patienceMillis = 2000;
 
-// `choice` shows the phone of the activity that is published to. `audience` finds one by its name.
+// Prepares the form. `choice` shows the phone of the activity that is published to. `audience` finds an audience by its name.
 export function preparePublishing(choice, audience) {
   Object.assign(known, { shown: () => choice.phone(), of: (activity) => choice.of(activity), phones: () => [...choice.phones.values()], audience });
   restoreDrafts();
@@ -144,7 +144,7 @@ export function preparePublishing(choice, audience) {
   });
   byID("publish-sample").onchange = sampleChosen;
   followSnippets();
-  // Also what this page wrote into the fields.
+  // Keep the drafts when the page is left, also what the page itself wrote into the fields.
   window.addEventListener("pagehide", keepDrafts);
   const form = byID("publish");
   const text = byID("publish-event");
@@ -157,11 +157,11 @@ export function preparePublishing(choice, audience) {
     try {
       const place = await ask(`/events?activity=${encodeURIComponent(activity)}`, { method: "POST", body });
       text.removeAttribute("aria-invalid");
-      // The form may be for another key by the time that this is read.
+      // Name the activity, because the form may have another key when somebody reads this.
       say(answer, `Published for ${activity}: partition ${place.partition}, offset ${place.offset}.`);
       const isMember = parse(body)?.to?.audience !== undefined;
       choice.follow(activity, isMember);
-      // Where the phone is behind a tab, the form stays.
+      // If the phone is behind a tab, the form stays in view, and a button leads to the card.
       next.replaceChildren(isSeen("phone") ? "" : el("button", { type: "button", class: "small", onclick: () => {
         const phone = choice.of(activity, isMember);
         if (phone) choice.choose(phone.id); else say(answer, `No phone shows ${activity} yet.`);
@@ -171,7 +171,7 @@ export function preparePublishing(choice, audience) {
       say(answer, error.message, true);
     } finally { clearTimeout(late); }
   });
-  // The browser says what is missing: what was wrong before no longer stands beside it.
+  // The browser says what is missing, so remove the earlier complaint.
   form.addEventListener("invalid", () => {
     text.removeAttribute("aria-invalid");
     say(answer, "");
@@ -193,7 +193,7 @@ export function preparePublishing(choice, audience) {
   });
 }
 
-// From a terminal: the event that is in the form.
+// Draws the commands for a terminal, which publish the form's event.
 function followSnippets() {
   const fold = byID("snippets");
   const draw = async () => {
@@ -205,7 +205,7 @@ function followSnippets() {
         isBroken ? el("p", { class: "note warn" }, "The event is not valid JSON: a worker refuses what these commands publish.") : "", ...snippets.map((snippet) => el("div", { class: "snippet" },
         el("div", { class: "row" }, el("h3", {}, snippet.name), copyButton("Copy", snippet.text)),
         el("pre", { tabindex: 0, role: "region", "aria-label": `Command: ${snippet.name}` }, snippet.text))));
-    } catch { /* what cannot be read is told when it is published */ }
+    } catch { /* the answer to publishing will say what cannot be read */ }
   };
   let later;
   drawSnippets = () => {
@@ -215,7 +215,7 @@ function followSnippets() {
   fold.addEventListener("toggle", draw);
 }
 
-// An event to be published as it is or edited first.
+// Puts an event into the form, to be edited or published as it is.
 export function write(key, event) {
   byID("publish-activity").value = key;
   given = "";
@@ -230,26 +230,26 @@ export function write(key, event) {
 // Whether a sample is made from what the app decodes.
 const isFromApp = (sample) => sample.name.startsWith("From your");
 
-// What the app decodes, if that is known; else a match.
+// A `content-state` that the app decodes, if its type is known; else that of a match.
 function firstContent() {
   const own = samples.find(isFromApp);
   return own ? parse(moved(own.text, Date.now() - takenMillis))["content-state"] : { homeTeam: "Lions", awayTeam: "Bears", homeScore: 0, awayScore: 0 };
 }
 
-// What a start of the app brings, if that is known; else a match.
+// The attributes of a start of the app, if they are known; else those of a match.
 function firstAttributes() {
   const own = samples.filter(isFromApp).map((sample) => parse(sample.text)).find((event) => event?.event === "start");
   return { "attributes-type": own?.["attributes-type"] ?? "MatchAttributes", attributes: own?.attributes ?? { home: "Lions", away: "Bears" } };
 }
 
-// One for all phones that listen.
+// Puts an event for a channel into the form.
 export function writeForChannel(channel) {
   const shown = channel.contentState ?? firstContent();
   write(channel.id, { event: "update", to: { channel: channel.id }, priority: 10,
     "content-state": typeof shown.homeScore === "number" ? { ...shown, homeScore: shown.homeScore + 1 } : shown });
 }
 
-// The first is quiet. In a match it says 0:0, and the next is a goal.
+// Puts an event for an audience into the form. The first update has no alert. In a match it says 0:0, and the next is a goal with an alert.
 export function writeForAudience(audience) {
   const before = audience.shown[0]?.contentState;
   const isStart = audience.members > 0 && audience.counts.untouched === audience.members && audience.startMembers > 0;
@@ -262,23 +262,23 @@ export function writeForAudience(audience) {
   write(audience.name, event);
 }
 
-// order-1 becomes order-2.
+// The next name: order-1 becomes order-2.
 function nextName(name) {
   const parts = /^(.*?)(\d+)$/.exec(name);
   return parts ? parts[1] + (Number(parts[2]) + 1) : `${name}-2`;
 }
 
-// The first order that no phone has: a start needs an id of its own.
+// The first key order-N that no phone has, because a start needs an id of its own.
 function freshKey() {
   let number = 1;
   while (known.of(`order-${number}`)) number += 1;
   return `order-${number}`;
 }
 
-// The menu names the sample that the text is; -1: none.
+// Selects a sample in the menu; -1: none.
 function chooseSample(index) { byID("publish-sample").value = index < 0 ? "" : String(index); }
 
-// Says what the text is now: a sample that nobody has changed, an event of somebody's own, or nothing yet.
+// Says in the menu what the text is: an unchanged sample, an event that somebody wrote, or nothing yet.
 function nameDraft(text) {
   const own = byID("publish-sample").options[0];
   if (!own) return;
@@ -301,7 +301,7 @@ export function drawSamples(about) {
   nameDraft(byID("publish-event").value);
 }
 
-// The key that a start was given, because a phone had the one before.
+// The key that the page made up for a start, because a phone or an audience had the form's key already; "": none.
 let fresh = "";
 
 function sampleChosen() {
@@ -310,15 +310,15 @@ function sampleChosen() {
   const [before, keyBefore, givenBefore] = [text.value, key.value, given];
   const wasOwn = isOwn();
   const wasWritten = before !== "" && sampleOf(before) < 0;
-  // A key that is not that of the phone that is shown stays.
+  // A key that is not the shown phone's stays.
   if (wasOwn && key.value !== known.shown()?.activity) given = "";
   const isStart = parse(samples[index]?.text)?.event === "start";
   if (isStart && (known.of(key.value) || known.audience(key.value))) key.value = fresh = freshKey();
-  // Nothing was started by it: the others are for the phone that is shown.
+  // No start was published with the made-up key, so another sample is for the shown phone again.
   else if (!isStart && fresh && key.value === fresh && !known.of(fresh)) given = key.value = known.shown()?.activity || fresh;
   begin(index);
   drawHints();
-  // What somebody has written is not lost.
+  // Offer to bring back what somebody had written.
   byID("publish-next").replaceChildren(wasWritten ? el("button", { type: "button", class: "small", onclick: (event) => {
     [text.value, key.value, given] = [before, keyBefore, givenBefore];
     chooseSample(-1);

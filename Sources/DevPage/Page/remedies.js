@@ -4,7 +4,7 @@ import { publishAgain } from "/entry.js";
 
 const happens = (phone, action) => ask(`/api/phones/${phone.id}/${action}`, { method: "POST" });
 
-// What can be done about a push that did not arrive: a button for each remedy that the server names.
+// A button for each remedy that the server may name.
 const remedies = {
   "register-token": { label: "Register the new token", act: (phone) => happens(phone, "register-token") },
   "renew-token": { label: "Give it a new token, and register that", act: async (phone) => {

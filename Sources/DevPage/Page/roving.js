@@ -1,18 +1,18 @@
-// One tab stop for many alike: Tab leads to one of them, and arrows lead on to the others.
+// One tab stop for many similar elements: Tab leads to one of them, and arrow keys lead to the others.
 export class Roving {
-  // `home` holds those that `selector` finds. `preferred` finds the one that Tab leads to before any had the focus.
+  // `home` contains the elements that `selector` finds. `preferred` says which of them Tab leads to at first.
   constructor(home, selector, preferred) {
     Object.assign(this, { home, selector, preferred });
     home.addEventListener("focusin", ({ target }) => { if (target.matches(selector)) this.stay(target); });
   }
 
-  // Tab leads to this one from now on.
+  // Makes an element the tab stop.
   stay(element) {
     this.at = element;
     this.draw();
   }
 
-  // After what is there has changed.
+  // Sets the tab stop again. Call this after elements have changed.
   draw() {
     const all = [...this.home.querySelectorAll(this.selector)];
     const stop = all.includes(this.at) ? this.at : all.find(this.preferred) ?? all[0];

@@ -1,8 +1,8 @@
-// What the apps' code asks of a content-state: given, told what is wrong with it, and taken away.
+// The form for what the apps' code expects of a content-state. A schema is given, checked and removed here.
 import { el, byID, ask, say } from "/elements.js";
 
 export class SchemasPanel {
-  // `chosen` gives the phone that is looked at. `changed` is called when the phones decode by something else.
+  // `chosen` gives the shown phone. `changed` is called when the phones begin to decode by another schema.
   constructor(chosen, changed) {
     Object.assign(this, { chosen, changed });
     this.text = byID("schema-text");
@@ -18,7 +18,7 @@ export class SchemasPanel {
     });
   }
 
-  // Somebody looks: what is in force is shown.
+  // Shows the schemas in force, when somebody opens the view.
   open() { this.change(() => ask("/api/schemas")); }
 
   path() { return `/api/schemas${this.app.value ? `?app=${encodeURIComponent(this.app.value)}` : ""}`; }
@@ -32,19 +32,19 @@ export class SchemasPanel {
 
   kind(given) { return { sample: "a sample", swift: `the Swift type ${given?.type}` }[given?.kind] ?? "a JSON Schema"; }
 
-  // What the phones ask of a start.
+  // A sentence about the attributes that a start must bring; "": nothing to say.
   attributes(given) {
     if (given?.kind !== "swift") return "";
     return given.attributesType ? ` A start must bring ${given.attributesType}.` : " The attributes of a start are not checked: paste their type, too.";
   }
 
-  // What the phones decode by when a schema has been taken away.
+  // A sentence about what the phones accept after a schema was removed.
   afterwards() {
     if (this.app.value && this.given.some((one) => one.app === null)) return "The phones decode as those of the other apps.";
     return !this.app.value && this.given.length ? "The phones of apps without a schema of their own take whatever comes." : "The phones take whatever comes.";
   }
 
-  // `done` says what was done; without it, what is in force is shown.
+  // Changes or fetches the schemas. `done` gives the words for what was done. Without it, the schemas in force are shown.
   async change(asking, done) {
     try {
       this.given = await asking();

@@ -1,22 +1,22 @@
-// Which entries are listed: those of a search, of one activity, after what was cleared; and older ones on request.
+// Decides which entries are listed: those of a search, of one activity, or newer than what was cleared; and older ones on request.
 import { el, byID, ask, say } from "/elements.js";
 import { read, go } from "/address.js";
 import { isSeen, show } from "/layout.js";
 
-// Entries of an answer, at most.
+// Maximum number of entries in an answer.
 const foundMax = 300;
-// Lines drawn at once, and with each request for older ones.
+// Number of lines that are drawn at first, and that each request for older ones adds.
 const pageSize = 40;
-// Milliseconds between two questions of one search, while something comes.
+// Least time between two requests of one search while entries arrive, in milliseconds.
 const renewMillis = 500;
 
-// Which entries are listed: those of the search in the address, or all; those of one activity; those after what was cleared.
+// The list of entries that the address asks for.
 export class Search {
   constructor(state, timeline, activity) {
     Object.assign(this, { state, timeline, activity, field: byID("search-text"), answer: byID("search-answer") });
     // Draws all that depends on what was found, the phone included.
     this.redraw = () => this.draw();
-    // Those of a search: `null` while there is none. `text` is what they were found for.
+    // `found`: entries that the search has found; null: there is no search. `text`: what was searched for.
     Object.assign(this, { found: null, text: "", isTyping: false, asking: 0, drawnMax: pageSize, mayBeOlder: true });
     this.field.addEventListener("input", () => {
       clearTimeout(this.typing);
@@ -29,10 +29,10 @@ export class Search {
     byID("older").addEventListener("click", () => this.older());
   }
 
-  // An entry that is here: listed, or found.
+  // The entry with an id, if the page has it: among the newest, or found by the search.
   known(id) { return this.state.entries.get(id) ?? this.found?.find((one) => one.id === id); }
 
-  // Whether the newest event has a line, as far as a search decides that. `otherwise`: what counts while the search still looks.
+  // Whether the search lists the newest event. `otherwise`: the answer while the search is still running.
   lists(newest, otherwise) {
     const { search, only, after } = read();
     if ((!search && !only) || newest.id <= Number(after)) return true;
@@ -40,10 +40,10 @@ export class Search {
     return (!search || !this.found || this.found.some((one) => one.id === newest.id)) && (!only || newest.activity === this.activity());
   }
 
-  // Something has come that the search has not looked at yet.
+  // Whether entries have come that the search has not covered yet.
   get isBehind() { return this.text !== "" && (this.renewing !== undefined || this.asking > 0 || this.found === null); }
 
-  // Nothing that was found is here any longer; what was searched for is searched anew.
+  // Forgets what was found, and searches again.
   clear() {
     Object.assign(this, { found: this.text ? [] : null, text: "", mayBeOlder: true });
     this.follow();
@@ -54,7 +54,7 @@ export class Search {
     this.type();
   }
 
-  // While somebody types, Back leads to what was there before the first letter.
+  // Follows what somebody types. Back returns to what was shown before the first letter.
   type() {
     clearTimeout(this.typing);
     const text = this.field.value.trim();
@@ -65,7 +65,7 @@ export class Search {
     this.isTyping = true;
   }
 
-  // The address has changed.
+  // Follows a change of the address.
   follow() {
     const { search, only, entry } = read();
     if (!entry && this.asked) {
@@ -78,7 +78,7 @@ export class Search {
     if (search !== this.text) this.ask(search, true);
   }
 
-  // Something new has come.
+  // Searches again, because something has come.
   renew() {
     if (!this.text) return this.draw();
     this.renewing ??= setTimeout(() => {
@@ -99,9 +99,9 @@ export class Search {
     this.asking += 1;
     try {
       const found = await ask(`/api/entries?search=${encodeURIComponent(text)}`);
-      // Somebody has typed on meanwhile.
+      // Ignore the answer if somebody has typed more meanwhile.
       if (this.text !== text) return;
-      // Those that "Older entries" has brought stay.
+      // Keep entries that the button "Older entries" has brought.
       const last = found.at(-1)?.id;
       this.found = isByHand || found.length < foundMax ? found : [...found, ...(this.found ?? []).filter((one) => one.id < last)];
       say(this.answer, "");
@@ -111,12 +111,12 @@ export class Search {
       say(this.answer, error.message, true);
     } finally { this.asking -= 1; }
     this.redraw();
-    // Who listens is told what was found, once.
+    // Tell a screen reader once what was found.
     if (isByHand) byID("search-said").textContent = this.answer.textContent || byID("entry-count").textContent;
     this.openWhatIsLinked();
   }
 
-  // A link to one push or entry opens it. A push that belongs to an event is behind that.
+  // Opens the entry if the search is a link to one push or entry. A push of an event is in the event's line.
   openWhatIsLinked() {
     if (read().entry || !/^(push|entry):\S+$/.test(this.text)) return;
     const target = this.found.find((entry) => entry.type === "event") ?? this.found[0];
@@ -155,7 +155,7 @@ export class Search {
     const isMore = rows > drawn || (this.mayBeOlder && !after && (this.found ? this.found.length >= foundMax : first > state.firstEntry && first < Infinity));
     byID("older").hidden = !isMore;
     byID("uncleared").hidden = !after;
-    // A push stands behind its event, and is counted with that.
+    // A push is part of its event's line, and is not counted separately.
     const count = this.answer.textContent ? "" : this.found ? `${rows} found${isMore ? ", and older ones" : ""}` : rows ? `${rows}${isMore ? ", and older ones" : ""}` : "";
     if (byID("entry-count").textContent !== count) {
       byID("entry-count").textContent = count;
@@ -176,7 +176,7 @@ export class Search {
     } }, "Write an event") : "");
   }
 
-  // The address names an entry that is too old to be here: it is searched for, unless it is gone.
+  // Searches for the entry that the address names, if it is too old to be listed. Says so if the entry is gone.
   async openUnlisted(id, known) {
     if (!id || known.has(id) || !this.state.run || this.text || this.asked === id) return;
     this.asked = id;

@@ -1,4 +1,4 @@
-// The developer's own templates of cards: read, told what is wrong with them, and used.
+// The form for the developer's own card templates. They are read, checked and used here.
 import { byID, ask, say } from "/elements.js";
 
 const sample = { templates: [
@@ -14,7 +14,7 @@ export class TemplatesPanel {
     byID("template-none").addEventListener("click", () => this.use("{\"templates\": []}"));
   }
 
-  // Somebody looks: those in force are shown.
+  // Shows the templates in force, when somebody opens the view.
   async open() {
     try {
       const used = await ask("/api/templates");

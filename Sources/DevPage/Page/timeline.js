@@ -4,7 +4,7 @@ import { go } from "/address.js";
 import { fillEntry } from "/entry.js";
 import { Roving } from "/roving.js";
 
-// A push is mostly seen before its event's outcome, and moves into the event then: for so long it has no line of its own.
+// How long a push has no line of its own, in milliseconds. Most pushes arrive before their event's outcome, and then become part of the event's line.
 const unlinkedMillis = 1500;
 
 export const isPush = (entry) => entry?.type === "push" || entry?.type === "broadcast";
@@ -13,17 +13,17 @@ export const pushesOf = (entry, entries) => entry.related.map((id) => entries.ge
 
 const activityOf = (entry) => entry.activity ? el("span", { class: "mono" }, name(entry.activity)) : null;
 
-// Once it is known what became of an event, its last attempt counts: those before it are history.
+// The pushes that count for an event. Once the event has its outcome, only the last attempt counts.
 const counting = (entry, pushes) => entry.outcome ? pushes.slice(-1) : pushes;
 
-// One badge for each word; of several attempts, how many.
+// One badge for each word of a verdict, with the number of attempts if there are several.
 function verdictBadges(pushes) {
   const counts = new Map();
   for (const push of pushes) counts.set(push.word, (counts.get(push.word) ?? 0) + 1);
   return [...counts].map(([word, count]) => badge(word, count > 1 ? ` ${count}×` : ""));
 }
 
-// Kinds that begin or end a story stand out; what happens beside it stands back.
+// How strongly the kind of an entry is drawn. Starts and ends stand out. Registrations and notes are weak.
 const weights = { start: "strong", end: "strong", update: "", event: "" };
 const kindOf = (kind) => el("span", { class: `kind ${weights[kind] ?? "weak"}` }, kind);
 
@@ -45,14 +45,14 @@ export function line(entry, pushes) {
   ];
 }
 
-// What became of an event, or what it waits for. Moments are written as all others here, rounded up to whole seconds as in the API.
+// What an event waits for. Moments are by the browser's clock, rounded up to whole seconds as in the API.
 export const waitText = (wait) => wait.untilMillis === null ? wait.text : `${wait.text} ${wait.untilText} ${clock(Math.ceil(wait.untilMillis / 1000) * 1000)}.`;
 export const became = (entry) => entry.wait ? waitText(entry.wait) : localTimes(entry.text);
 
-// What the phone made of a push. It shows what a push brought until the next one.
+// What the phone did with a push. If the phone has shown a newer push, says until when the card showed this one.
 export const verdictText = (push) => push.shownUntilMillis ? `The card showed it until the push of ${clock(push.shownUntilMillis)}.` : localTimes(push.verdict.text);
 
-// What became of a push, and which of its values are no dates that the app reads as they were meant.
+// What the phone did with a push, and advice for each value that the app misreads as a date.
 const pushText = (push) => [verdictText(push), ...(push.word === "date?" ? push.dates.filter((date) => date.isTrouble).map((date) => `“${date.path}”: ${date.advice}`) : [])].join(" ");
 
 function says(entry, pushes) {
@@ -65,9 +65,9 @@ function says(entry, pushes) {
 
 export class Timeline {
   constructor(list) {
-    // Draws all of it again, what stands around the lines included.
+    // Draws the timeline again, and what is around its lines.
     this.redraw = () => {};
-    // The phone that an entry is about; 0: none that is here.
+    // Id of the phone that an entry is about; 0: no listed phone.
     this.phoneOf = () => 0;
     // Draws what is pinned above the lines, once they have moved.
     this.drawPinned = () => {};
@@ -77,7 +77,7 @@ export class Timeline {
     this.opened = 0;
   }
 
-  // `shown`: newest first. `open` is the entry that is open, or a push behind it; it is drawn however old it is.
+  // Draws the entries of `shown`, newest first. `open` is the id of the open entry, or of a push in its line. That line is drawn however old it is.
   // Returns how many lines there are, and how many of them are drawn.
   draw(shown, entries, open, drawnMax) {
     clearTimeout(this.later);
@@ -87,7 +87,7 @@ export class Timeline {
     if (shown.some(isFresh)) this.later = setTimeout(this.redraw, unlinkedMillis);
     const rows = shown.filter((entry) => !isHidden(entry));
     const target = rows.findIndex((entry) => entry.id === open || (entry.type === "event" && entry.related.includes(open)));
-    // A line that has the focus keeps it, however many come before it.
+    // A line with the focus stays drawn, however many newer lines there are.
     const focused = rows.findIndex((entry) => this.items.get(entry.id)?.element.contains(document.activeElement));
     const wanted = rows.slice(0, Math.max(drawnMax, target + 1, focused + 1));
     const kept = new Set(wanted.map((entry) => entry.id));
@@ -96,7 +96,7 @@ export class Timeline {
     for (const entry of wanted) {
       const item = this.item(entry, entries);
       const place = before ? before.nextSibling : this.list.firstChild;
-      // Moving an element takes its focus: only what stands elsewhere is moved.
+      // Move an element only if it is at another place, because moving takes its focus.
       if (item.element !== place) this.list.insertBefore(item.element, place);
       before = item.element;
     }
@@ -111,7 +111,7 @@ export class Timeline {
     let item = this.items.get(entry.id);
     if (!item) {
       const summary = el("summary", { onclick: (event) => {
-        // The address says what is open. Its phone is seen beside it.
+        // The address says which line is open. The line's phone is shown beside it.
         event.preventDefault();
         const phone = this.phoneOf(item.entry, pushesOf(item.entry, item.entries));
         go(item.details.open ? { entry: "" } : { entry: String(entry.id), ...(phone ? { phone: String(phone) } : {}) });
@@ -130,15 +130,15 @@ export class Timeline {
     return item;
   }
 
-  // The line that somebody who comes here by keyboard begins at: the open one, else the newest.
+  // The line at which somebody begins who comes here by keyboard: the open one, or else the newest.
   firstStop() { return this.list.querySelector("details[open] > summary") ?? this.list.querySelector("summary"); }
 
-  // With what is behind it, as far as there is room.
+  // Scrolls to a line, and to its details as far as there is room.
   bringIntoView(element) {
     const column = this.list.parentElement.getBoundingClientRect();
     const [place, bottom] = [element.getBoundingClientRect(), Math.min(column.bottom, window.innerHeight)];
     element.scrollIntoView({ block: place.bottom > bottom ? "start" : "nearest" });
-    // The newest line may be pinned since, and would hide the head of this one.
+    // Scrolling may have pinned the newest line, which would hide the head of this line.
     this.drawPinned();
     element.querySelector("summary").scrollIntoView({ block: "nearest" });
   }

@@ -53,7 +53,7 @@ extension DevHouse {
         }
     }
 
-    /// Lets an update token join the audiences of its phone. The app of a started card reports the token to its server.
+    /// Lets an update token join the newest audience of its phone, as the app of a started card and its server do.
     func join(_ audiences: [String], updateToken: String) async {
         // An update token is in one audience, so the newest wins.
         guard let audience = audiences.last else { return }

@@ -4,7 +4,7 @@ import PushInspection
 
 /// Broadcast channels, and phones that listen to them.
 extension DevHouse {
-    /// All channels, oldest first, each with what a phone shows that has listened from the beginning.
+    /// All channels, oldest first. The content of each is what a phone shows if it has listened from the beginning.
     var channels: JSONTree {
         let nowSeconds = self.nowMillis / 1_000
         return .array(
@@ -52,7 +52,7 @@ extension DevHouse {
         return phone
     }
 
-    /// Starts or stops listening of a phone to a channel.
+    /// Lets a phone listen to a channel, or stop listening.
     /// - Returns: why it cannot be done; `nil`: it is done.
     func setListening(_ phone: SimulatedPhone, to channel: String?, isOn: Bool) -> String? {
         guard isOn else {

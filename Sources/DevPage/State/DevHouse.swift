@@ -27,8 +27,8 @@ final class DevHouse: Sendable {
     /// Time between two looks at the phones when nothing has happened. They are needed because cards become stale by
     /// the clock.
     private static let lookSpacing = Duration.seconds(1)
-    /// Number of such looks after which followers are woken although there is no news. A closed follower is noticed
-    /// this way.
+    /// Number of looks at the phones after which followers are woken although there is no news. A closed follower is
+    /// noticed this way.
     private static let lookCountBetweenHeartbeats = 15
     /// Least time between two looks at the phones when pushes arrive, so that a flood of pushes does not cause a look
     /// for each.
@@ -217,7 +217,8 @@ final class DevHouse: Sendable {
         )
         Task.detached {
             try? await Task.sleep(for: self.settings.bootTime)
-            // The phone's token may have changed meanwhile. A phone that was forgotten returns all the same.
+            // The phone's token may have changed meanwhile. A phone that the page has forgotten comes online all the
+            // same.
             let known = self.store.read { $0.phones[phone.id] }
             _ = self.simulator.setOnline(token: (known ?? phone).token, true)
             guard let back = known else { return }
@@ -246,7 +247,7 @@ final class DevHouse: Sendable {
             await self.takeUpdateTokens()
             self.lookAtPhones()
             self.lookAtMembers()
-            // Pushes that APNs did not take may be tried again; the phone's entry says when.
+            // Pushes that APNs did not take may be tried again, so ask the worker when.
             let failed = self.store.read { $0.failedPushes }
             if failed != failedBefore { await self.askWhatWaits(ageMillisMin: 0) }
             failedBefore = failed
@@ -283,7 +284,7 @@ final class DevHouse: Sendable {
             guard let device = self.simulator.device(token: phone.token) else { return nil }
             let card = Self.card(of: device, startedBy: phone.start)
             let shown = card.shown(atSeconds: nowSeconds, rules: .phone)
-            // The value as a JSON string, quotes included.
+            // `attributesType` is a JSON string, quotes included.
             let type = (try? JSONTree.parse(card.attributesType))?.plainText ?? ""
             return (phone.id, shown, device.isOnline, device.channel, type)
         }

@@ -24,7 +24,7 @@ enum DevPageLimits {
     static let gatherMillis = 50
     /// Pause after a message to a follower, in milliseconds. With `gatherMillis`: at most four messages a second.
     static let followDistanceMillis = 200
-    /// Least time between two looks at phones where there are very many members, in milliseconds.
+    /// Least time between two looks at phones while there are very many members, in milliseconds.
     static let crowdedDistanceMillis = 250
     /// Maximum number of events for which the worker is asked about phones at once, as after a flood. Beyond it nothing
     /// is asked; the next event for the activity asks again.

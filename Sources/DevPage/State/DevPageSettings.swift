@@ -14,7 +14,7 @@ public struct DevPageSettings: Sendable {
     public var eventsTopic: String
     /// The topic from which outcomes are read.
     public var outcomesTopic: String
-    /// Partitions of each topic.
+    /// Number of partitions of each topic.
     public var partitionCount: Int
     /// Settings of Kafka clients.
     public var kafka: KafkaSettings

@@ -27,7 +27,7 @@ enum FaultWords {
         return "APNs \(Self.clause(fault.effect))\(whom)\(chance)\(left)."
     }
 
-    /// What is wrong beside the list of faults.
+    /// What else is wrong at the simulated APNs, beside the faults in its list.
     static func sentences(_ trouble: APNSSimulator.Trouble) -> [String] {
         var sentences: [String] = []
         let latency = trouble.latency

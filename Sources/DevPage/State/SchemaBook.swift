@@ -31,7 +31,7 @@ public struct GivenSchema: Sendable {
         }
     }
 
-    /// A `content-state` that fits. A sample fits itself.
+    /// A `content-state` that the schema accepts. For a sample, it is the sample itself.
     /// - Parameter nowSeconds: the clock, seconds since 1970. Dates that are made up are later.
     func example(nowSeconds: Int64) -> JSONTree {
         self.schema.source == .sample ? TokenHiding.hidden(self.document) : self.schema.example(nowSeconds: nowSeconds)
@@ -70,7 +70,7 @@ public final class SchemaBook: Sendable {
         }
     }
 
-    /// The schemas as the timeline takes them.
+    /// The schemas by bundle id, as the timeline takes them. An empty id means all apps without a schema of their own.
     var schemas: [String: ContentSchema] {
         Dictionary(self.all.map { ($0.app ?? "", $0.schema.schema) }, uniquingKeysWith: { first, _ in first })
     }

@@ -75,8 +75,8 @@ extension Timeline {
         return PhoneStatus(.verdict(verdict.word), verdict.text, wait: nil)
     }
 
-    /// Whether the waiting event brings something else than the newest push. The event of the push itself has no
-    /// outcome for a moment.
+    /// Whether the waiting event brings something else than the newest push. For a moment, the event of the push itself
+    /// has no outcome and seems to wait.
     private func isNewer(_ phone: SimulatedPhone) -> Bool {
         guard case .event(let event)? = self.entry(phone.waitingEvent)?.body else { return true }
         return event.reading.event?.contentState != phone.lastPushed
@@ -139,7 +139,7 @@ extension Timeline {
                 + "key, then the start again. Or start with another key."
     }
 
-    /// The button that publishes what ends a card's registration; none: it has ended, or the key is not the activity.
+    /// The remedy that ends a card's registration; empty: the registration has ended, or the card is a member's.
     private func unregistration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
         phone.activity.isEmpty || self.isMember(phone) || self.isUnregistered(phone) ? [] : [.unregister]
     }
@@ -211,7 +211,8 @@ extension Timeline {
             remedies: phone.activity.isEmpty ? [] : [.registerToken])
     }
 
-    /// The newest event of the phone's activity; `nil`: it is not kept, or the worker has not given it up.
+    /// Id of the newest event of the phone's activity, to send it again; `nil`: it is not kept, or the worker may still
+    /// send it.
     private func eventToRepeat(_ phone: SimulatedPhone) -> Int? {
         guard phone.wait == nil, !phone.activity.isEmpty else { return nil }
         let newest = self.entries.last { entry in
@@ -251,7 +252,8 @@ extension Timeline {
         self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (wait, wait == nil ? 0 : id) }
     }
 
-    /// Ends the wait of a phone for an event that has its outcome. A failed event can be sent again.
+    /// Ends the wait of a phone for an event that has its outcome. A phone whose push failed changes, too: the event
+    /// can be sent again now.
     mutating func endPhoneWait(ofEvent id: Int) {
         let activity = self.entry(id)?.activity ?? ""
         for phone in self.phones.values {

@@ -362,7 +362,7 @@ public struct Timeline: Sendable {
     public mutating func takeBroadcast(_ broadcast: ObservedBroadcast) {
         _ = self.pushAllowance.begin(nowMillis: broadcast.atMillis)
         _ = self.pushAllowance.see()
-        // A channel has at most one broadcast in many seconds.
+        // A broadcast belongs to every sample, because a channel has few of them.
         guard self.pushAllowance.take(isSampled: true) else { return }
         let aps = (try? JSONTree.parse(broadcast.body))?["aps"]
         let content = aps?["content-state"]
@@ -463,7 +463,7 @@ public struct Timeline: Sendable {
         return id
     }
 
-    /// Drops several entries at once, so that not every entry moves all others.
+    /// Drops several entries at once, so that the remaining entries are moved only rarely.
     private mutating func forgetEntries() {
         let count = max(1, self.limits.entriesMax / 10)
         for entry in self.entries.prefix(count) {

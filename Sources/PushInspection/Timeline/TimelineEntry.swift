@@ -58,7 +58,7 @@ public struct TimelineEntry: Sendable {
         public var dates: [DateLens.Finding]
         /// The first digits of the push's token.
         public var tokenShown = ""
-        /// When the next push came that the phone showed, milliseconds since 1970; `nil`: none came.
+        /// When the phone showed a newer push, milliseconds since 1970; `nil`: it has not.
         public var shownUntilMillis: Int64?
         /// The word by which the page marks the push: its verdict's word, unless the app misreads a date in the content
         /// shown.
@@ -94,7 +94,7 @@ public struct TimelineEntry: Sendable {
         public var alert: JSONTree?
         /// Differences from the previous broadcast to the same channel.
         public var changes: [ContentDifference.Change]
-        /// Numbers in the content that look like dates.
+        /// Values in the content that look like dates.
         public var dates: [DateLens.Finding]
     }
 
@@ -123,7 +123,7 @@ public struct TimelineEntry: Sendable {
     /// The timeline's revision when the entry last changed.
     public var revision: Int
 
-    /// Maximum number of outcomes and pushes of an event in `related`.
+    /// Maximum number of entries in `related`.
     static let relatedMax = 64
 }
 

@@ -33,7 +33,7 @@ public struct WaitCondition: Equatable, Sendable {
     /// How long to wait, seconds.
     public let timeoutSeconds: Double
 
-    /// The longest wait in seconds, which is also the default.
+    /// Longest time that `timeout` may give, in seconds. Without `timeout`, the wait lasts `timeoutSecondsUnlessSaid`.
     public static let timeoutSecondsMax = 600.0
     private static let timeoutSecondsUnlessSaid = 30.0
     private static let names = ["activity", "audience", "key", "value", "card", "members", "timeout"]
