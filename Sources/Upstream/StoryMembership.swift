@@ -25,7 +25,7 @@ package struct StoryMembership: Sendable {
         Self(app: app, token: token, audience: audience, isJoin: true, frequentUpdates: frequentUpdates)
     }
 
-    /// A join with this push-to-start token, so that the phone can be started.
+    /// A join with this push-to-start token, so that a start can put up a card on the phone.
     package static func joinToBeStarted(
         _ audience: String, app: String, token: String, isChannelCapable: Bool = false
     ) -> Self {

@@ -175,7 +175,7 @@ extension KafkaError {
 
 extension KafkaError.Code {
     /// Finds a code by its number or by its name in librdkafka: `7`, `REQUEST_TIMED_OUT`, `_TRANSPORT`. Upper and lower
-    /// case are alike. `nil` when no code has this name.
+    /// case do not matter. `nil` when no code has this name.
     public init?(text: String) {
         if let number = Int32(text) {
             self.init(rawValue: number)

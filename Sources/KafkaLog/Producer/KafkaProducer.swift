@@ -48,7 +48,7 @@ public final class KafkaProducer: Sendable {
     /// Makes the handle for a topic name (1–249 bytes). Contacts nobody.
     /// - Parameter timesOut: `true`: a record is given up after `message.timeout.ms`, and later records are still
     ///   delivered. `false`: a record is tried as long as the producer exists, so that no later record is written
-    ///   without it.
+    ///   without the earlier one.
     public func topic(_ name: String, timesOut: Bool = true) throws(KafkaError) -> KafkaTopic {
         try KafkaTopic(name, client: self.client, timesOut: timesOut)
     }

@@ -54,8 +54,7 @@ package enum SettingChecks {
     /// Maximum number of bytes of a key's text. A `.p8` file has about 260.
     private static let keyTextByteCountMax = 65_536
 
-    /// Whether Kafka accepts `text` as the name of a group or of its member. A text that contains a whole key is not
-    /// accepted.
+    /// Whether `text` may be the name of a group or of its member. A text that looks like a secret is not accepted.
     static func isGroup(_ text: String) -> Bool {
         (1...249).contains(text.utf8.count) && SecretShape.noun(text) == nil
     }

@@ -75,7 +75,7 @@ final class Committer: Sendable {
     /// The end of the lease on the steady clock. Until then the partitions are certainly this worker's.
     var leaseEndsMillis: Int64 { self.leaseEnds.load(ordering: .relaxed) }
 
-    /// Calls `body`, on any thread, when the lease begins, and when it begins anew after it had run out.
+    /// Calls `body`, on any thread, when the lease begins, and when it begins again after it had run out.
     func whenLeaseReturns(_ body: @escaping @Sendable () -> Void) {
         self.state.withLock { $0.leaseReturned.append(body) }
     }

@@ -88,7 +88,7 @@ final class GroupWatch: Sendable {
     private func look() {
         defer { self.state.withLock { $0.isUnderWay = false } }
         do throws(KafkaError) {
-            // The client is made for each look, because it is seldom needed.
+            // A client is made for each look, because looks are rare.
             let admin = try KafkaAdmin(self.configuration.kafka.consumerSettings, log: self.log)
             self.took(
                 GroupCompany(

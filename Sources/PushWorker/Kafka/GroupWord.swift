@@ -77,7 +77,7 @@ package enum GroupWord {
         return metadata.text
     }
 
-    /// The logs of topics that were made anew. The group has read the former logs, not these. Blocks.
+    /// The logs of topics that were deleted and created again. The group has read the former logs, not these. Blocks.
     /// - Parameter positions: positions of one partition number, in the order of the input topics; the routed topic is
     ///   the last.
     package static func otherLogs(

@@ -2,8 +2,7 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// Where an inlet begins. An inlet is a partition that was added after `state` was written, and exists only in input
-/// topics. Pure.
+/// Where an inlet begins. An inlet is a partition of input topics that was added after `state` was written. Pure.
 struct InletStart {
     var grant: PartitionGrant
 

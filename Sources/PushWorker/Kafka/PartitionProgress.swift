@@ -40,7 +40,7 @@ struct PartitionProgress {
     private struct Seen {
         var position: Int64
         var sinceMillis: Int64
-        /// Whether the subject had nothing to do, or was excused. The time limit then starts anew.
+        /// Whether the subject had nothing to do, or was excused. The time limit then starts again.
         var isFree: Bool
     }
 
@@ -71,7 +71,7 @@ struct PartitionProgress {
         return stalls
     }
 
-    /// Starts the time limit of every subject anew, because Kafka does not answer and it is not known what waits.
+    /// Restarts the time limit of every subject. Called when Kafka does not answer, so that nobody knows what waits.
     mutating func excuse() {
         for subject in self.seen.keys { self.seen[subject]?.isFree = true }
     }

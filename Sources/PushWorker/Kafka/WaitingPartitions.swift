@@ -3,8 +3,8 @@ import KafkaLog
 /// Partitions that the group has assigned and that have not begun, each with the reason. A partition that Kafka cannot
 /// be asked about delays neither the other partitions nor the rebalance. It begins when the answer is there. Pure.
 struct WaitingPartitions: Sendable {
-    /// Why a partition waits, and since which assignment. An answer about an earlier assignment says nothing about a
-    /// later one.
+    /// Why a partition waits, and the number of the assignment that brought it. An answer about an earlier assignment
+    /// says nothing about a later one.
     struct Wait: Equatable, Sendable {
         var assignment: Int
         /// Why the partition waits, in words.

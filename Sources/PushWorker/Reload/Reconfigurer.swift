@@ -5,8 +5,8 @@ import PushTransport
 import ShardLoop
 import Synchronization
 
-/// Gives a running worker another configuration. The configuration is checked first. Then all shards take it, or none
-/// does.
+/// Gives a running worker another configuration. The configuration is checked first. The shards get it only if all of
+/// them can take it.
 final class Reconfigurer: Sendable {
     private struct State {
         var configuration: WorkerConfiguration

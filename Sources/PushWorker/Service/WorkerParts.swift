@@ -27,8 +27,8 @@ final class WorkerParts: Sendable {
     private let tasks: [Task<Void, Never>]
 
     /// Niceness of the consumer's threads. When a thread and a shard's loop want one processor, the loop gets about
-    /// eight ninths of it. Measured on one core at 60,000 pushes a second: the 99th percentile of an event's time in
-    /// the worker falls from 30 to 8 ms. With a niceness of 5 it falls to 13 ms.
+    /// nine tenths of the processor's time. Measured on one core at 60,000 pushes a second: the 99th percentile of an
+    /// event's time in the worker falls from 30 to 8 ms. With a niceness of 5 it falls to 13 ms.
     private static let consumerThreadNiceness: Int32 = 10
     /// Niceness of the producer's threads. It is the highest, because only the next push of an activity depends on
     /// these threads. A burst of 13,000 records every 100 ms is 20 ms of work. At 65,000 pushes a second, the 99th

@@ -104,7 +104,7 @@ public final class WorkerService: Service, Sendable {
     // MARK: Another configuration
 
     /// Takes the configuration that `load` returns, without a stop. If anything is wrong with the configuration, the
-    /// present one stays. Settings that need a restart keep their values. The result is logged and counted.
+    /// present one stays. Settings that need a restart keep their values. The result is logged, and metrics show it.
     ///
     /// A call waits until the call before it has ended, and calls `load` only then. So the configuration that was
     /// loaded last is used in the end.

@@ -66,11 +66,11 @@ public struct WorkerSnapshot: Sendable {
     public var configuration = ConfigurationStatus()
     /// Number of shards.
     public var shardCount = 0
-    /// Time from a record's timestamp to APNs' acceptance of its push, milliseconds.
+    /// Time from a record's timestamp to APNs' acceptance of its push.
     public var recordToAccepted = LatencyDistribution()
-    /// Time from taking a record out of Kafka to APNs' acceptance, milliseconds.
+    /// Time from taking a record out of Kafka to APNs' acceptance of its push.
     public var takenToAccepted = LatencyDistribution()
-    /// Age of an audience's newest state when APNs accepts it for a member, milliseconds.
+    /// Age of an audience's newest version when APNs accepts the version for a member.
     public var memberFreshness = LatencyDistribution()
     /// Estimated time to send members what they are owed, at the recent pace of the slowest shard. 0 without work, an
     /// hour at most.
