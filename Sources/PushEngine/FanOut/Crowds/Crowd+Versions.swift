@@ -4,7 +4,8 @@ import PushModel
 extension Crowd {
     /// How many members of a pass are owed something: before the newest version expired, and afterwards.
     struct ExpiredRound {
-        /// Number of members that were owed something before, except those whose push is unanswered.
+        /// Number of members that were owed something before the newest version expired, except those whose push is
+        /// unanswered.
         var owed: Int
         /// Number of members that are owed the previous version now.
         var left: Int
@@ -12,7 +13,8 @@ extension Crowd {
     }
     /// By how much a change has lowered the number of members of a pass that are owed something.
     struct Settled: Equatable {
-        /// Number of members, including those in `due`.
+        /// Number of members that are no longer owed what they were owed before the change. Some of them may be owed
+        /// the newest version instead: see `due`.
         var members: Pass.Owed
         /// Stamp of the alert that the members in `members.alone` waited for; 0: there are no such members.
         var alertStampSeconds: Int64

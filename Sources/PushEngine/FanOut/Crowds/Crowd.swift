@@ -21,7 +21,7 @@ struct Crowd: ~Copyable {
         /// records with the name are gone.
         case living
         /// The audience is over, and `state` must say so before anything is deleted. Becomes `leaving` when Kafka has
-        /// that record.
+        /// the record that says so.
         case toBeVoided
         /// Members are being removed, a few at a time. Becomes `gone` with the last.
         case leaving
@@ -40,7 +40,7 @@ struct Crowd: ~Copyable {
     @inline(__always) var isLiving: Bool { self.standing == .living || self.standing == .nameless }
     /// Whether the audience's name is still unknown.
     var isNameless: Bool { self.standing == .nameless }
-    /// What has to be done for a crowd when its time has come, or a restore is over.
+    /// What has to be done for a crowd when its deadline has come, or when a restore is over.
     enum Need {
         /// Nothing has to be done: there is no crowd, or `state` must say first that the audience is over.
         case nothing

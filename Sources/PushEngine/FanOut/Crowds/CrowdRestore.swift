@@ -4,7 +4,8 @@ import PushModel
 struct CrowdRestore {
     /// Which records that name the audience have been read so far.
     private enum Named {
-        /// No such record, only records of members. Becomes `progress` or `versions` when such a record is read.
+        /// Only records of members, which do not have the name. Becomes `progress` or `versions` when a record of that
+        /// kind is read.
         case nothing
         /// The progress of the passes. Becomes `both` with a record of versions, or `nothing` with the progress's
         /// tombstone.
@@ -71,7 +72,7 @@ struct CrowdRestore {
         var stampSeconds: Int64 = 0
         /// All joins that the progress does not cover.
         var joins: [RestoredJoin] = []
-        /// Those of `joins` whose members are owed the alert of a version that is kept here.
+        /// Those of `joins` whose members are owed the alert of a version that was read.
         var owedJoins: [RestoredJoin] = []
         /// Those of `joins` whose members joined after the progress, and are owed the newest version.
         var lateJoins: [RestoredJoin] = []

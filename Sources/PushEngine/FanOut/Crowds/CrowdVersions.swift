@@ -26,7 +26,7 @@ struct CrowdVersions {
     private(set) var stage = Stage.awaited
     /// The life of the newest version that has arrived, or of the void that followed it; 0: neither has arrived.
     private(set) var life: Int64 = 0
-    /// Stamp of the newest version of that life; 0: none has arrived.
+    /// Stamp of the newest version of `life`; 0: none has arrived.
     private(set) var stampSeconds: Int64 = 0
     /// The versions that are kept, the newest last. Each one expires later than those after it.
     private(set) var kept: [Version] = []

@@ -53,7 +53,7 @@ struct ReportSchedule {
     /// Remembers a report that was sent to the owner.
     /// - Parameters:
     ///   - isEnd: whether no member is owed the version now.
-    ///   - isWritten: whether an outcome record must still say the same.
+    ///   - isWritten: whether an outcome record with these counts has to be written, too.
     mutating func reported(isEnd: Bool, isWritten: Bool, nowMillis: Int64) {
         self.lastMillis = nowMillis
         self.record = isWritten ? .toWrite : .written

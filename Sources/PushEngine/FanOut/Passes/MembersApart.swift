@@ -190,7 +190,7 @@ struct MembersApart {
     }
     /// Lets the member wait behind the others that joined late.
     /// - Parameters:
-    ///   - isAhead: whether the round reaches it.
+    ///   - isAhead: whether the round reaches the member.
     ///   - offset: offset of its join in `state`; -1: not known yet.
     /// - Returns: the number of its join.
     @discardableResult mutating func wait(

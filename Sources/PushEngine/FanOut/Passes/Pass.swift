@@ -124,7 +124,7 @@ struct Pass {
     mutating func listens(_ join: RecentListeners.Join) { self.channel.listens(join) }
     /// Members that began to listen when a broadcast may have left already. Each is listed once, in an order that does
     /// not differ from run to run.
-    /// - Parameter sinceMillis: the broadcast left then or later, milliseconds since 1970.
+    /// - Parameter sinceMillis: earliest time at which the broadcast may have left, milliseconds since 1970.
     mutating func listeners(
         sinceMillis: Int64, nowMillis: Int64, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {

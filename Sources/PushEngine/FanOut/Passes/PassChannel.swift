@@ -10,7 +10,7 @@ struct PassChannel {
     private(set) var id: [UInt8]
     /// Whether the newest version reaches the members by broadcast.
     private(set) var serves = false
-    /// Members that have been served by their tokens since they joined.
+    /// Members that got the newest version or alert by token.
     private(set) var byToken = ListenersByToken()
     /// Members that have lately begun to listen.
     private var recent = RecentListeners()
@@ -56,7 +56,7 @@ struct PassChannel {
     }
     /// Members of the ring that began to listen when a broadcast may have left already. Each is listed once, in an
     /// order that does not differ from run to run.
-    /// - Parameter sinceMillis: the broadcast left then or later, milliseconds since 1970.
+    /// - Parameter sinceMillis: earliest time at which the broadcast may have left, milliseconds since 1970.
     mutating func listeners(
         in ring: RingID, sinceMillis: Int64, nowMillis: Int64, table: borrowing MemberTable
     ) -> [RecentListeners.Join] {

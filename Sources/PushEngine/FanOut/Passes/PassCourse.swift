@@ -14,16 +14,16 @@ struct PassCourse {
     struct Target: Equatable {
         /// The position where the round ends.
         var until: Int64
-        /// Number of members between the pass's position and that end.
+        /// Number of members between the pass's position and the end of the round.
         var ahead: Int
     }
     /// What remains when the newest version has expired.
     enum Rest {
         /// No version is left: nobody is owed anything.
         case nothing
-        /// The round of the previous version, as far as it had got.
+        /// The previous version's round continues to its own end.
         case former
-        /// A new round of the previous version from here, because an alert goes alone.
+        /// A new round of the previous version begins at the present position, because an alert goes alone.
         case formerAnew
     }
 
@@ -95,7 +95,8 @@ struct PassCourse {
     @inline(__always) func isAlertAhead(_ ringPosition: UInt64) -> Bool {
         self.turned(ringPosition) < self.alertUntil
     }
-    /// Whether the newest version's round met a member that the older version's round had not met before.
+    /// Whether the newest version's round met the members at a position before an older version's round reached them.
+    /// - Parameter index: index of the older version's round in `targets`.
     func hadNotMet(_ ringPosition: UInt64, versionAt index: Int) -> Bool {
         self.turned(ringPosition) - Self.circle < self.targets[index].until
     }

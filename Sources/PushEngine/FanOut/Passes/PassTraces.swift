@@ -7,9 +7,9 @@ import PushModel
 struct PassTraces {
     /// Maximum number of passes traced at a time.
     static let liveMax = 256
-    /// Number of answered pushes at the beginning of a pass that are reported.
+    /// Number of pushes of a pass whose answers are reported in any case: the first ones.
     static let examplesMax = 8
-    /// Number of failed pushes that are reported in addition to the first ones.
+    /// Maximum number of further pushes of a pass whose answers are reported, because they failed.
     static let failedExamplesMax = 8
     /// Age up to which an event's passes are traced, milliseconds. What becomes of members that join later does not
     /// belong in the event's trace.
