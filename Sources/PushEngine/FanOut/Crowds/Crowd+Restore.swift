@@ -98,8 +98,8 @@ extension Crowd {
         let ring = self.passes[pass].ring
         for join in joins where table.ring(of: join.member) == ring { self.passes[pass].restoreQuiet(join.member) }
     }
-    /// Members that wait for an alert and have joined again since. They left in between, so the alert is no longer for
-    /// them.
+    /// Members that waited for an alert when the progress was written, and have joined again since. They left in
+    /// between, so the alert is no longer for them.
     private static func comers(
         among part: PassesRecord.PassPart, joins: [RestoredJoin], at finder: inout RingFinder,
         in table: borrowing MemberTable

@@ -167,8 +167,10 @@ struct CrowdTable: ~Copyable {
         }
         return self.makePass(crowd, environment: environment, channelNumber: nil)
     }
-    /// Index of the pass for members that listen on a channel. If members name too many channels, or no ring is free,
-    /// a pass without members is used for the channel. If there is none, it is the pass of members that do not listen.
+    /// Index of the pass for members that listen on a channel.
+    ///
+    /// If members name too many channels, or no ring is free, no pass is made. Then an empty pass is used, if the owner
+    /// has not announced its channel. If no pass can be used, the members join the pass of members that do not listen.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, channel: [UInt8]) -> Int {
         guard !channel.isEmpty else { return self.passIndex(crowd, environment: environment) }
         let passes = self.elements[crowd].passes.indices.filter {

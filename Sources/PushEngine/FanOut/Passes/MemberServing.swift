@@ -8,7 +8,7 @@ struct MemberServing: Equatable {
     var mayBeHigh = false
     /// Failures of earlier pushes to the member.
     var failures = FailureStreak.none
-    /// What the member's entry says: see `RetrySet.Entry.alertsMissedSinceSeconds`.
+    /// The value in the member's entry of the retry set: see `RetrySet.Entry.alertsMissedSinceSeconds`.
     var alertsMissedSinceSeconds: Int64 = .max
 }
 

@@ -417,11 +417,11 @@ struct Pass {
     @inline(__always) mutating func dequeued() { self.isQueued = false }
 
     // MARK: Answers
-    /// Adds a push that has left to those in flight.
+    /// Adds a push to the pushes in flight, because it has just left.
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.left(push, in: &store)
     }
-    /// Removes an answered push from those in flight, no matter what the answer is. The store still has the push.
+    /// Removes an answered push from the pushes in flight, no matter what the answer is. The store still has the push.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.answered(push, in: &store)
     }
