@@ -141,7 +141,7 @@ extension FanOut {
     struct JoinRecord {
         var flags = MemberFlags()
         var joinedSeconds: UInt32 = 0
-        /// The member's number among the late members of its pass; `nil`: the round will meet it.
+        /// The member's number among the late members of its pass; `nil`: the member is not late.
         var lateNumber: UInt32?
         /// Whether the member is not late although it joined again: it was not a late member of this ring, or has the
         /// version from its former ring.

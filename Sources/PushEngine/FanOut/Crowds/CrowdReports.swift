@@ -20,8 +20,8 @@ struct CrowdReports {
     /// Maximum number of former versions that are counted until their last push is answered. Beyond it the oldest are
     /// dropped, except for versions that members may be owed again.
     static let formerMax = 4
-    /// Once this many members are gone or have failed for the newest version, further failures get no outcome records
-    /// of their own, and are only counted.
+    /// Number of members that are gone or have failed for the newest version, beyond which failures are only counted.
+    /// Failures before that get outcome records of their own.
     static let failureRecordsMax: UInt64 = 1_024
     /// Age below which a version is reported again after a takeover, milliseconds. Its last report may have been lost
     /// with the former owner of the partition.
