@@ -2,8 +2,8 @@ import APNSProtocol
 import ChannelKeeping
 import PushModel
 
-/// Passes to an audience's owner what arrives about the audience's channels, and writes the owner's wishes to the
-/// keeper (fan-out contract: A channel kept for an audience).
+/// Passes to an audience's owner what arrives about the audience's channels (fan-out contract: A channel kept for an
+/// audience). Writes the owner's wishes to the keeper.
 extension AudiencePublisher {
     func isPaused(_ slot: SlotID, in core: borrowing ShardCore) -> Bool {
         // The slot is live, so the bytes of its id are valid.

@@ -43,7 +43,8 @@ struct RollUp {
     private var letters: [String] = []
 
     /// Begins the roll-up of a version.
-    /// - Parameter channels: the audience's channels. A new owner's book says which of them have had the version.
+    /// - Parameter channels: the audience's channels. After a takeover they say whether the former owner has had the
+    ///   version accepted.
     init(
         of publication: AudienceOwner.Publication, asked: [Int32], channels: [AudienceChannels.Channel],
         nowMillis: Int64

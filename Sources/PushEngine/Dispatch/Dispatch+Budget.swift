@@ -69,8 +69,8 @@ extension Dispatch {
     }
 
     /// Counts a unit for the push that a former owner may have sent without a record in `state` (contract: The budget).
-    /// Each earlier owner that died before these events were recorded adds one more unit, with the time when the owner
-    /// after it took over. Units are counted at most once per slot and assignment.
+    /// Several owners may have died one after the other before these events were recorded. Each of them counts for one
+    /// unit, dated when its successor took over. Units are counted at most once per slot and assignment.
     /// - Parameter recordMillis: when the first event that may have been sent was written.
     mutating func countUnrecordedPush(
         _ slot: SlotID, recordMillis: Int64, in memory: inout ShardMemory, now: EngineTime

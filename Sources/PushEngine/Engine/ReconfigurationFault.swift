@@ -88,7 +88,7 @@ extension EngineConfiguration {
 }
 
 extension AppConfiguration {
-    /// Whether the values that channels are made with, and those that keepers begin with, are equal.
+    /// Whether the two configurations agree in the values with which channels are made and keepers begin.
     fileprivate func hasSameLife(as other: Self) -> Bool {
         self.audienceChannel == other.audienceChannel && self.audienceChannelStorage == other.audienceChannelStorage
             && self.channelStorage == other.channelStorage && self.channelLingerMillis == other.channelLingerMillis
