@@ -62,8 +62,9 @@ extension APNSSimulator {
         self.shared.withState { $0.channelsMax[app] = countMax.map { max(0, $0) } }
     }
 
-    /// Sets the age of channel lists, milliseconds: a list lacks what was made since, and shows what was deleted since.
-    /// The age is limited to 0...`Latency.millisMax`. Apple does not say how fresh a list is.
+    /// Sets the age of channel lists, milliseconds: a list lacks channels that were made since then, and shows channels
+    /// that were deleted since then. The age is limited to 0...`Latency.millisMax`. Apple does not say how fresh a list
+    /// is.
     public func setListLag(millis: Int64) {
         self.shared.withState { $0.listLagMillis = min(max(0, millis), Latency.millisMax) }
     }

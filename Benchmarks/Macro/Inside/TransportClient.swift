@@ -41,7 +41,7 @@ struct TransportClientCommand: ParsableCommand {
             route.pool.connectionsMax = self.connections
             route.pool.connectionsWarm = self.connections
             route.pool.streamsPerConnectionMax = self.streams
-            // The number of requests in flight is what `streams` asks for. The pool does not lower it.
+            // `streams` alone decides how many requests are in flight, so the pool must not lower that number.
             route.pool.limitsInFlight = false
             let transport = try ShardTransport(
                 eventLoop: loop, routes: [route], bundleIDs: [SampleRequest.bundleID], providerTokens: store,

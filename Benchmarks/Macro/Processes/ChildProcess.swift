@@ -17,7 +17,7 @@ final class ChildProcess {
     let pid: pid_t
     let meter: ProcessMeter
     let logPath: String
-    /// How the process has ended; `nil`: it has not, as far as was seen.
+    /// How the process has ended. `nil` means that it was not seen to end.
     private var ending: Ending?
     private var hasEnded: Bool { self.ending != nil }
 

@@ -49,7 +49,8 @@ struct TracingRows {
         }
     }
 
-    /// Instructions of a push: those of a run with two events, less those of a run with one, by the number of pushes.
+    /// Instructions of a push: the difference between a run with two events and a run with one, divided by the number
+    /// of pushes.
     private func instructions(
         _ callgrind: Callgrind, _ command: [String], events option: String, _ words: [String]
     ) throws -> Double {

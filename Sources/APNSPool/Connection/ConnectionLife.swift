@@ -355,9 +355,9 @@ public enum ConnectionCloseReason: Equatable, Sendable, CaseIterable {
     case drainTimeout
     /// The connection was retired, and has no request left.
     case drained
-    /// The peer's SETTINGS allowed no request for long.
+    /// The peer's SETTINGS allowed no request for too long.
     case denied
-    /// The connection had no request for long.
+    /// The connection had no request for too long.
     case idle
     /// The worker is shutting down.
     case shutdown

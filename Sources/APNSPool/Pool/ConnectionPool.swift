@@ -45,14 +45,14 @@ public struct ConnectionPool: Sendable {
         var tokenNumber: UInt32 = 0
         var tokenNumberBefore: UInt32 = 0
 
-        /// The entry of a free number.
+        /// Makes the entry of a connection number that is free.
         init(configuration: ConnectionPoolConfiguration) {
             self.isInUse = false
             self.life = ConnectionLife(configuration: configuration, now: EngineTime(steadyMillis: 0, wallMillis: 0))
             self.life.ended()
         }
 
-        /// The entry of a connection that begins.
+        /// Makes the entry of a connection that begins.
         init(configuration: ConnectionPoolConfiguration, beginningAt now: EngineTime) {
             self.isInUse = true
             self.life = ConnectionLife(configuration: configuration, now: now)
@@ -108,7 +108,7 @@ public struct ConnectionPool: Sendable {
     var tokenNumber: UInt32 = 0
     /// Number of the previous token.
     var tokenNumberBefore: UInt32 = 0
-    /// Number of tokens so far.
+    /// Number of new provider tokens that the pool has taken so far.
     var tokenCount: UInt32 = 0
     /// Generation of the first token that was signed with the key in use.
     var keyGeneration: UInt32 = 0

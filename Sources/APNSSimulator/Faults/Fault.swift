@@ -108,7 +108,7 @@ public struct GoAway: Sendable, Equatable {
 
 /// Identifies a fault of the simulator's list, also after it was cleared or used up.
 public struct FaultID: Hashable, Sendable {
-    /// The fault's number in the list.
+    /// The fault's number, counted from 1. A number is never used again.
     public var rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 }

@@ -19,7 +19,7 @@ struct FaultList {
 
     private(set) var entries: [Entry] = []
     /// Number of times that used-up and cleared faults fired. When there are `faultsMax` entries, the next entry
-    /// replaces all.
+    /// replaces all of them.
     private var finished: [FaultID: Int] = [:]
     private var nextID = 1
 
