@@ -6,7 +6,7 @@ package enum JSONLine {
     package static func text(_ value: some Encodable) -> String {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Only numbers that are not finite cannot be encoded, and there are none.
+        // Encoding fails only for infinite numbers and NaN, and commands have none.
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 }

@@ -26,7 +26,7 @@ public enum ContentHash {
     /// The hash of bytes.
     public static func of(_ bytes: [UInt8]) -> UInt64 { Self.of(bytes.span, 0..<bytes.count) }
 
-    /// The hash of a sequence whose earlier part has the hash `hash`.
+    /// Extends the hash of a sequence by the sequence's next word.
     public static func combine(_ hash: UInt64, _ next: UInt64) -> UInt64 {
         let product = (hash ^ next).multipliedFullWidth(by: 0xBF58_476D_1CE4_E5B9)
         return product.high ^ product.low &+ hash

@@ -32,7 +32,7 @@ public struct ContentPool: Sendable {
         }
     }
 
-    /// The content with other dates, shared with every device that already has the same.
+    /// The shown content with other dates. Devices with equal content and dates share it.
     mutating func content(
         of shown: CardContent?, stampSeconds: Int64, staleDate: Int64, dismissalDate: Int64, relevance: Double
     ) -> CardContent {

@@ -40,8 +40,7 @@ public struct ReferenceDevice: Sendable {
         return reaction
     }
 
-    /// Takes one event in the form of the payload it would become on its own (`{"aps": …}`), with its timestamp as the
-    /// stamp.
+    /// Takes one event as the payload that it would become on its own (`{"aps": …}`), with its timestamp as the stamp.
     @discardableResult
     public mutating func take(payload: [UInt8], nowMillis: Int64 = 0) throws(PayloadFault) -> Device.Reaction {
         let content = try PayloadReader.read(payload.span)

@@ -96,7 +96,8 @@ extension ChannelKeeper {
         self.actions.append(.alarm(alarm))
     }
 
-    /// Drops shown channels that somebody has deleted, so that Apple's list no longer has them.
+    /// Drops the records of shown channels that are no longer in Apple's list, because somebody has deleted the
+    /// channels.
     private mutating func dropShown() {
         for number in self.table.numbers(in: .possiblyOurs) {
             guard self.table[number]?.isAbsentForGood ?? false else { continue }

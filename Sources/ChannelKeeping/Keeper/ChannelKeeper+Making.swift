@@ -134,8 +134,8 @@ extension ChannelKeeper {
         return self.proceed(now: now)
     }
 
-    /// Whether the creation can have made this id. An id in the list before belongs to somebody else, and a known id to
-    /// another record.
+    /// Whether the creation may have made this id. An id that was in the list before belongs to somebody else. An id
+    /// that is known belongs to another record.
     private func isNew(_ id: [UInt8], to number: Int64) -> Bool {
         guard KeptChannelCodec.isGivenByApple(id), self.table.number(id: id) == nil, let held = self.table[number]
         else { return false }

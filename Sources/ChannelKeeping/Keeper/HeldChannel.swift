@@ -56,7 +56,7 @@ struct HeldChannel {
 
 /// The number of a record, and the time when something is due for it.
 struct DueNumber: Comparable {
-    /// When it is due, steady milliseconds.
+    /// When something is due, steady milliseconds.
     var millis: Int64
     var number: Int64
 

@@ -4,9 +4,9 @@ public struct KeeperCounters: Equatable, Sendable {
     public var created = 0
     /// Creations without an answer, including those of a former owner.
     public var answersLost = 0
-    /// Ids adopted after a lost answer.
+    /// Ids adopted, because a lost answer or a second execution of a creation may have made them.
     public var adopted = 0
-    /// Ids shown as possibly ours after a lost answer.
+    /// Ids shown as possibly ours, because a lost answer or a second execution of a creation may have made them.
     public var shown = 0
     /// Ids that were not shown, because `shownMax` already were.
     public var shownBeyondMax = 0
@@ -36,7 +36,7 @@ struct ListingStanding {
 
 /// State of a keeper, for metrics and status requests.
 public struct KeeperStatus: Equatable, Sendable {
-    /// A channel that may have been made by a creation whose answer was lost.
+    /// A channel that a lost creation, or the second execution of an answered one, may have made.
     public struct PossiblyOurs: Equatable, Sendable {
         /// The id as Apple spells it.
         public var id: [UInt8]
@@ -57,7 +57,7 @@ public struct KeeperStatus: Equatable, Sendable {
     public var openCount: Int
     /// Number of channels whose audience's life is over, and that linger.
     public var lingeringCount: Int
-    /// Channels shown because a creation's answer was lost, at most `shownMax`.
+    /// Channels shown as possibly ours, at most `shownMax`.
     public var possiblyOurs: [PossiblyOurs]
     /// Ids of others, at most `shownMax`.
     public var unknown: [[UInt8]]

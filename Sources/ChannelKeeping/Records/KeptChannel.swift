@@ -32,8 +32,8 @@ public struct KeptChannel: Equatable, Sendable {
         case deleting
         /// Apple or somebody else has deleted the channel. The id is kept until a list confirms the deletion.
         case deleted
-        /// The channel is not known to be ours, but a creation whose answer was lost may have made it. It is shown, and
-        /// neither used nor deleted.
+        /// The channel is not known to be ours. A creation whose answer was lost, or a second execution of an answered
+        /// one, may have made it. It is shown, and neither used nor deleted.
         case possiblyOurs
     }
 

@@ -34,7 +34,7 @@ public struct ReconcilePlan: Sendable {
     /// Channels of ours that are missing from the list, and so new that the list may not show them yet. Nothing is done
     /// about them.
     public var tooYoung: [(number: Int64, id: [UInt8])] = []
-    /// Listed ids of records in phase `possiblyOurs`: a creation whose answer was lost may have made them.
+    /// Listed ids of records in phase `possiblyOurs`.
     public var possiblyOurs: [[UInt8]] = []
     /// Listed ids that no record has, in the list's order.
     public var unknown: [[UInt8]] = []

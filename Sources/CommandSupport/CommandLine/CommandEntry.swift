@@ -89,7 +89,7 @@ enum CommandEnding<Root: AsyncParsableCommand> {
             .map { TerminalText.escaped(String($0)) }.joined(separator: "\n")
     }
 
-    /// The commands from the root to one; `nil` if the root does not have it.
+    /// The commands from the root to `command`; `nil` if the root does not have it.
     private static func path(
         to command: any ParsableCommand.Type, from root: any ParsableCommand.Type = Root.self
     ) -> [any ParsableCommand.Type]? {

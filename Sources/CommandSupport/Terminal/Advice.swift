@@ -2,7 +2,7 @@ import Redaction
 
 /// What a command advises to do.
 package enum Advice {
-    /// The text, in which `--config FILE` gets the name of the file that the adviser was given, ready for a shell.
+    /// The text, in which `--config FILE` becomes `--config` with the file's name, quoted for a shell.
     /// - Parameter path: path of the file; `nil`: none was given.
     package static func naming(settings path: String?, in text: String) -> String {
         guard let file = path.flatMap(ShownText.file) else { return text }

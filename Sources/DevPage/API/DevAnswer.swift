@@ -15,8 +15,8 @@ enum DevAnswer {
             status: status)
     }
 
-    /// JSON on one line. Every text that the page sends unasked passes through here. It holds no whole token, even if a
-    /// publisher used one as a key, a name or content.
+    /// JSON on one line, without whole tokens, even if a publisher used a token as a key, a name or content. Every text
+    /// that the page sends unasked passes through here.
     static func bytes(of tree: JSONTree) -> [UInt8] {
         let bytes = tree.bytes
         // Most texts hold no token and are returned as they are.

@@ -38,7 +38,7 @@ extension DevHouse {
         return nil
     }
 
-    /// Makes the phone known to which the worker pushes for an activity.
+    /// Adds the phone to which the worker pushes for an activity, unless the page has it already.
     /// - Returns: whether the worker knows one.
     func meetPhone(of activity: String, app: String? = nil) async -> Bool {
         guard let found = await self.worker.activityToken(key: activity, app: app) else { return false }

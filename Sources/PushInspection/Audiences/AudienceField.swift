@@ -2,8 +2,8 @@ import DeviceModel
 
 /// The members of an audience as a field of pixels. Each member is one character, which names a row of a table.
 ///
-/// The table has one row for each pair of state and stamp shown, the newest first. Ten thousand members therefore take
-/// ten kilobytes. The page colours them by the clock without asking again.
+/// The table has one row for each combination of state, stamp shown, and online or offline, the newest first. Ten
+/// thousand members therefore take ten kilobytes. The page colours them by the clock without asking again.
 public struct AudienceField: Equatable, Sendable {
     /// State of a member.
     public enum State: String, Sendable {

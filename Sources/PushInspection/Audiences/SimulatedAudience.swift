@@ -24,9 +24,9 @@ public struct SimulatedAudience: Sendable {
     public struct Group: Equatable, Sendable {
         /// Hash of the content.
         public var contentHash: UInt64
-        /// Number of members that show it.
+        /// Number of members that show the content.
         public var count: Int
-        /// The newest stamp with which one of them shows it, seconds since 1970.
+        /// The newest stamp with which a member shows the content, seconds since 1970.
         public var stampSeconds: Int64?
         /// Token of one of the members. A secret.
         public var example: String

@@ -13,9 +13,9 @@ public struct BudgetMeter: Equatable, Sendable {
 
     /// Who keeps the count.
     public let keeper: Keeper
-    /// The number allowed in any rolling hour.
+    /// Number of pushes or versions that are allowed in any rolling hour.
     public let perHour: Int
-    /// The number spent, including the push in flight.
+    /// Number of pushes or versions spent, including the push in flight.
     public let spent: Int
     /// When each answered push returns to the budget, in seconds from now, the next first; empty: not known.
     public let returnsInSeconds: [Int64]

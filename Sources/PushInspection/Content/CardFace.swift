@@ -59,7 +59,7 @@ public struct CardFace: Equatable, Sendable {
     static let islandCharactersMax = 10
     static let minimalCharactersMax = 4
 
-    /// Draws an object. A value that is not an object gives a face without keys.
+    /// Draws an object. A value that is not an object gives an empty face.
     public init(_ content: JSONTree) {
         guard case .object(let members) = content else {
             self = CardFace(template: .generic)

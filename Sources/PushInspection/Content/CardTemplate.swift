@@ -4,7 +4,7 @@ public struct CardTemplate: Equatable, Sendable {
     public struct Line: Equatable, Sendable {
         /// The text before the value.
         public var label: String
-        /// Path of the key.
+        /// Path of the value in the `content-state`.
         public var key: String
     }
 

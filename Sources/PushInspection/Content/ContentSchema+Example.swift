@@ -47,7 +47,7 @@ extension ContentSchema {
         }
     }
 
-    /// What the strings of some Swift types look like.
+    /// Example strings for Swift types that are decoded from a string.
     private static let texts: [(type: String, text: String)] = [
         (" URL", "https://example.com"), (" UUID", "123E4567-E89B-12D3-A456-426614174000"), (" Character", "x"),
         (" Data", "bWFpbGJvYXQ="),

@@ -59,7 +59,7 @@ public struct ContentSchema: Equatable, Sendable {
     struct Property: Equatable, Sendable {
         var name: String
         var shape: Shape
-        /// The property's name in Swift, which `CodingKeys` may make another; empty: not known.
+        /// The property's name in Swift, which may differ from `name` by `CodingKeys`; empty: not known.
         var swiftName = ""
     }
 

@@ -10,7 +10,7 @@ public enum DateLens {
     /// Maximum number of findings of one content-state. The others are left out.
     public static let findingsMax = 16
 
-    /// What the number was probably meant to be: the reading in a plausible year.
+    /// What a value was probably meant to be: the reading in a plausible year.
     public enum Meaning: String, Equatable, Sendable {
         /// Swift's default coding reads the number as intended.
         case secondsSince2001
@@ -20,7 +20,7 @@ public enum DateLens {
         case millisecondsSince1970
         /// Text: in ISO 8601, or digits in quotes. Swift's default coding decodes no date from text.
         case text
-        /// The app's type says that it is a date, and no reading is in a plausible year.
+        /// The app's type says that the value is a date, and no reading is in a plausible year.
         case farAway
     }
 

@@ -1,6 +1,6 @@
 extension SwiftCode {
-    /// Writes a test for the app's own package: its type decodes this `content-state`, as ActivityKit does, and has
-    /// these values.
+    /// Writes a test for the app's own package. The test decodes this `content-state` with the app's type, as
+    /// ActivityKit does, and compares the values.
     /// - Parameters:
     ///   - activity: names the test.
     ///   - attributesType: the type to which `ContentState` belongs; empty: not known.

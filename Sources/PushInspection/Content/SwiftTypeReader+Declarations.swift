@@ -8,7 +8,7 @@ extension SwiftTypeReader {
         return self.current ?? ""
     }
 
-    /// Reads up to the brace that ends the type, or to the end of the source.
+    /// Reads declarations up to the brace that ends the type, or to the end of the source.
     mutating func readDeclarations(into type: String?) throws(Fault) {
         while let token = self.current, token != "}" {
             self.next += 1

@@ -17,7 +17,7 @@ public struct EventReading: Equatable, Sendable {
         public var target: EventTarget
         /// The priority, with defaults applied.
         public var priority: Int
-        /// Bundle id; empty: the worker has only one app.
+        /// Bundle id; empty: the event names none.
         public var app: String
         /// The event's `id`; empty: none.
         public var eventID: String

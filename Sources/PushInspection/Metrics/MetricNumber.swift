@@ -26,7 +26,7 @@ public struct MetricNumber: Equatable, Sendable {
         Row(label: "Activities, audiences and channels in memory", metric: "mailboat_slots"),
     ]
 
-    /// Reads the Prometheus text format. A number without its series is left out.
+    /// Reads the Prometheus text format. A number whose series is missing is left out.
     public static func read(_ text: String) -> [MetricNumber] {
         var sums: [Int: Double] = [:]
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {

@@ -13,7 +13,7 @@ struct AlertText: Equatable {
 
     var json: JSONTree { ["title": .string(self.title), "body": .string(self.body)] }
 
-    /// The text of a title or body. A localized one has its arguments in place.
+    /// The text of a title or body. The arguments of a localized text are filled in.
     private static func text(_ part: JSONTree?) -> String {
         guard case .string(let words)? = part?["loc-key"] ?? part else { return "" }
         guard case .array(let arguments)? = part?["loc-args"] else { return words }

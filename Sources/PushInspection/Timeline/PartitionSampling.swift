@@ -31,7 +31,8 @@ struct PartitionSampling: Sendable {
         var listedMillis: Int64 = .min
     }
 
-    /// How long to read a partition in which an event was found whose key belongs to another, in milliseconds.
+    /// How long to read a partition in which an event was found whose key belongs to another partition, in
+    /// milliseconds.
     static let strayMillis: Int64 = 30_000
     /// How long to read the outcomes of a partition that has left the sample, in milliseconds. Its listed events may
     /// get no outcome in that time: an event may wait for a token for a day.

@@ -4,7 +4,7 @@ struct SecondlyAllowance: Sendable {
     let countMax: Int
     private var second: Int64 = .min
     private var seenCount = 0
-    /// Number of entries of the sample that were taken.
+    /// Number of entries of the sample that were taken in this second.
     private var sampledCount = 0
     /// Whether the previous second or this one exceeds the limit.
     private(set) var isCrowded = false
@@ -15,14 +15,14 @@ struct SecondlyAllowance: Sendable {
     /// Number of entries that were not taken.
     private(set) var skippedCount = 0
 
-    /// The larger number of arrivals: in this second or in the previous one.
+    /// Number of arrivals in this second or in the previous one, whichever is larger.
     var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
 
     static let farBeyondFactor = 2
 
     init(countMax: Int) { self.countMax = countMax }
 
-    /// Begins a second, if the clock has reached one.
+    /// Begins a new second, if the clock has reached one.
     /// - Returns: whether a second has begun since the last call.
     mutating func begin(nowMillis: Int64) -> Bool {
         let second = nowMillis / 1_000

@@ -38,7 +38,7 @@ extension Timeline {
         return [registered, own, named].first { !$0.isEmpty }?.max { $0.id < $1.id }
     }
 
-    /// Ends the time for which the phone showed the earlier push. That push's line says when the time ended.
+    /// Records until when the phone showed the earlier push, in that push's line.
     mutating func replaceWhatIsShown(on phone: Int, by push: Int, atMillis: Int64) {
         if let before = self.phones[phone]?.lastShownPush, before > 0 {
             self.change(before) { entry in
@@ -121,7 +121,7 @@ extension Timeline {
 
     func schema(ofApp app: String) -> ContentSchema? { self.schemas[app] ?? self.schemas[""] }
 
-    /// Adds a new token of the app.
+    /// Adds a new token of the app on a phone.
     public mutating func addToken(_ token: String, to id: Int, isReported: Bool) {
         guard self.phones[id] != nil else { return }
         self.phonesByToken[ByteKey(token: token)] = id

@@ -61,7 +61,7 @@ extension Timeline {
             self.audienceMoved(nowMillis: glimpse.atMillis)
             if !isKnown { return false }
         } else if !isKnown, self.audiences.unfollowedCount > 0 {
-            // A push to a member beyond those that are followed is not wanted.
+            // The push may be to a member that is not followed.
             return false
         }
         let hasBegun = self.pushAllowance.begin(nowMillis: glimpse.atMillis)
@@ -71,8 +71,9 @@ extension Timeline {
         return self.pushAllowance.take(isSampled: isSampled)
     }
 
-    /// Draws the sample: what somebody looks at, and the newest phones whose activity is known. Of other phones only
-    /// pushes could be listed. If only some partitions are read, draws the newest phones whose events are there.
+    /// Draws the sample: what somebody looks at, and the newest phones whose activity is known. If the activity is
+    /// unknown, only pushes could be listed. If only some partitions are read, draws the newest phones whose events are
+    /// there.
     mutating func drawSample(nowMillis: Int64) {
         let looked = self.attention.activities(nowMillis: nowMillis)
         var sample = Sample(activities: Set(looked.map { ByteKey($0) }))

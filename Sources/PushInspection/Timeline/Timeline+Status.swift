@@ -82,8 +82,8 @@ extension Timeline {
         return event.reading.event?.contentState != phone.lastPushed
     }
 
-    /// Status of a phone whose app has a token that nobody has registered; `nil`: there is none, the card is gone, or
-    /// an event waits, which says more.
+    /// Status of a phone whose app has a token that nobody has registered; `nil`: there is no such token, the card is
+    /// gone, or an event waits, which says more.
     private func statusOfNewToken(_ phone: SimulatedPhone) -> PhoneStatus? {
         guard phone.unreportedToken != nil, phone.wait == nil, phone.card != Shown.Card.dismissed.rawValue,
             // The page is about to report the update token of a card that a push has started.

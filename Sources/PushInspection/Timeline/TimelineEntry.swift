@@ -16,7 +16,7 @@ public struct TimelineEntry: Sendable {
         public var outcome: EventOutcome?
         /// What tells the event from others at a glance; empty: nothing does.
         public var gist: String
-        /// Whether the page itself published the event, which otherwise an app or its server does.
+        /// Whether the page itself published the event, in place of an app or its server.
         public var isByPage: Bool
         /// What the event waits for, as the worker last reported; `nil`: not reported.
         public var wait: EventWait?

@@ -123,8 +123,7 @@ public struct WaitCondition: Equatable, Sendable {
         found.plainText == value || (found.double != nil && found.double == Double(value))
     }
 
-    /// Advice after a wait that was not met. The event that would have brought a phone may have arrived too fast to be
-    /// read.
+    /// Advice after a wait in vain. The event that would have brought a phone may have arrived too fast to be read.
     private static func advice(_ timeline: Timeline) -> String {
         guard timeline.unlisted.events > 0 else { return "" }
         let reason =

@@ -94,7 +94,7 @@ struct DemoCommand: AsyncParsableCommand {
         guard verdict.faults.isEmpty else { throw ExitCode.failure }
     }
 
-    /// The part of the story that the options select.
+    /// How the options shape the story.
     struct Part: Sendable {
         var durationMillis: Int
         var fanCount: Int

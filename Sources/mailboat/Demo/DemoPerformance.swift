@@ -173,8 +173,8 @@ struct DemoPerformance {
         return faults + snapshot.errors
     }
 
-    /// Violations that APNs recorded. Pushes to dead tokens are part of the story. To push to a token again after APNs
-    /// has called it dead is not allowed.
+    /// Violations that APNs recorded. Pushes to dead tokens are part of the story. Pushing to a token again after APNs
+    /// has called it dead is a violation.
     private var foulPlay: [String] {
         self.stage.simulator.violations().map { "APNs: \($0.kind.rawValue): \($0.detail) (token \($0.token)…)" }
     }

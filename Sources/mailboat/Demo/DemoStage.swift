@@ -126,7 +126,7 @@ final class DemoStage: Sendable {
             partitionCount: Int(Self.partitionCount), kafka: self.kafka.settings, bootstrapShown: self.kafka.bootstrap)
         settings.appNamed = Script.pizza
         settings.apps = self.configuration.apps.map(\.bundleID)
-        // The story has its own phones, and some that are not registered in time.
+        // The story makes its own phones, and leaves some activities without one on purpose.
         settings.makesPhones = false
         return settings
     }

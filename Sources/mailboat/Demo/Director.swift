@@ -21,8 +21,8 @@ struct Director {
         /// When the card was seen, milliseconds since 1970.
         var startedMillis: Int64?
     }
-    /// How long the app of a member waits for its update token, in milliseconds. Its join brings a push, and pushes to
-    /// one phone are at least a second apart.
+    /// How long the app of a member waits for its update token, in milliseconds. The member's join brings a push, and
+    /// pushes to one phone are at least a second apart.
     private static let tokenTakesMillis: Int64 = 1_200
 
     init(script: Script, publisher: StoryPublisher, simulator: APNSSimulator) {

@@ -16,7 +16,7 @@ struct Scoreboard {
 
     private let isTerminal: Bool
     private let write: (String) -> Void
-    /// Lines on the screen that the next drawing replaces.
+    /// Number of lines on the screen that the next drawing replaces.
     private var drawnLineCount = 0
 
     /// Creates a scoreboard.
@@ -33,7 +33,7 @@ struct Scoreboard {
         self.write("\(self.erased)\(Self.time(atMillis))  \(line)\n")
     }
 
-    /// Shows the numbers in place of the earlier ones.
+    /// Shows the numbers. In a terminal they replace the earlier ones.
     mutating func show(_ score: Score, atMillis: Int) {
         let numbers = [
             "published \(NumberText.grouped(score.published))", "consumed \(NumberText.grouped(score.consumed))",

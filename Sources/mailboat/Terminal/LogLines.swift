@@ -18,8 +18,8 @@ struct LogLines: TextOutputStream, Sendable {
         }
     }
 
-    /// Writes a message from before a worker exists, or from after its end. It is a plain line, or a log line if a
-    /// program reads the log.
+    /// Writes a message from before a worker exists, or from after its end: as a plain line, or as a JSON log line if
+    /// that is the format.
     static func say(_ line: String, level: Logger.Level) {
         switch Self.format.withLock({ $0 }) {
         case .text: StandardError.print(line)

@@ -42,7 +42,7 @@ struct TokenCommand: ParsableCommand {
         }
     }
 
-    /// The text on standard error. It holds no token.
+    /// The lines on standard error: how long the token is good, and how to push with it. They hold no token.
     static func explanation(
         _ token: SignedToken, bundleID: String, route: PlannedRoute, nowMillis: Int64
     ) -> [String] {

@@ -26,8 +26,8 @@ struct DeadLetterSender {
     }
 
     /// Sends a letter.
-    /// - Returns: whether the letter counts as sent. A letter that the producer refuses at once does, and `finish`
-    ///   counts it as not taken.
+    /// - Returns: `true`, also for a letter that the producer refuses at once. `finish` counts that letter as not
+    ///   taken.
     mutating func send(_ letter: DeadLetter, to name: String) throws -> Bool {
         let target = try self.target(name)
         while self.producer.outstandingCount >= Self.outstandingMax { self.drain(within: Self.queueWait) }

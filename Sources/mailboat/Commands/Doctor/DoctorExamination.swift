@@ -54,7 +54,7 @@ struct DoctorExamination {
         }
     }
 
-    /// A silent logger: findings report what a store would write into a worker's log.
+    /// A logger without warnings: findings report what a key store would write into a worker's log.
     private static var silence: Logger {
         var logger = Logger(label: "mailboat")
         logger.logLevel = .critical

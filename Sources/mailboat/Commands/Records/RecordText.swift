@@ -75,7 +75,7 @@ struct RecordText: Equatable {
         return isEnvelope && !isEvent
     }
 
-    /// Calls `body` before each member's value. `body` must read the value.
+    /// Calls `body` before the value of each field. `body` must read the value.
     private static func eachMember(
         _ bytes: [UInt8], _ body: (String, inout JSONCursor) throws(Fault) -> Void
     ) throws(Fault) {

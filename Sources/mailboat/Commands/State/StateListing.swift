@@ -119,7 +119,7 @@ struct StateListing {
             + (self.foundListenerCount == 0 ? "" : ", \(self.foundListenerCount) of them listen on a channel")
             + (counts.isEmpty ? "" : "; newest versions there: \(counts.joined(separator: ", "))")
     }
-    /// A number with its name, such as `2 members` or `3 left`. Only "members" is a noun with a singular.
+    /// A number with its name, such as `2 members` or `3 left`. Only “members” has a singular.
     private static func count(_ number: some BinaryInteger, _ name: String) -> String {
         name == "members" ? NumberText.count(number, "member") : "\(number) \(name)"
     }

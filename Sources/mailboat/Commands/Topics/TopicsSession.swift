@@ -15,8 +15,8 @@ struct TopicsSession: Sendable {
 
     /// Creates a session.
     /// - Parameters:
-    ///   - isRequiredOnly: see `TopicPlan`.
-    ///   - leftOut: see `TopicPlan`.
+    ///   - isRequiredOnly: whether new topics get only the settings that a promise depends on.
+    ///   - leftOut: Kafka's names of settings that new topics do not get.
     init(
         _ options: TopicsOptions, partitionCount: Int, isRequiredOnly: Bool = false, leftOut: Set<String> = []
     ) throws {

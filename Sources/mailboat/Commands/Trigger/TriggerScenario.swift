@@ -69,7 +69,7 @@ enum TriggerScenario: String, ExpressibleByArgument, CaseIterable {
         return steps
     }
 
-    /// The story of the page "Events".
+    /// The story that the page Events.md tells.
     private static func start(_ cast: Cast) -> [Step] {
         let inTheOven =
             #""input-push-token":1,"attributes-type":"PizzaAttributes","attributes":{"order":\#(JSONLine.text(cast.key))},"#
