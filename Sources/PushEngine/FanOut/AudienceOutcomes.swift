@@ -1,7 +1,8 @@
 import PushModel
 
-/// Outcome records about many members: of a version in one partition (`pass`), and in all partitions (`audience`).
-/// These records do not name a source position. Their keys name the version, so its last record counts.
+/// Outcome records about many members. They say what became of a version in one partition (`pass`) and in all
+/// partitions (`audience`), and of a start in one partition (`start-pass`). The key names the version or start, so the
+/// last record about it counts.
 enum AudienceOutcomes {
     /// Maximum number of partitions that are named. If there are more, only their number is given.
     static let partitionsMax = 64

@@ -12,7 +12,7 @@ struct FailureStreak: Equatable {
     var isNone: Bool { self.bits == 0 }
     /// Number of failures, for the back-off.
     var count: UInt8 { self.bits & ~Self.earlierDeathMark }
-    /// Number of the latest answers in a row in which APNs said that the token died before the member joined.
+    /// How many answers in a row, up to the latest, said that the token died before the member joined.
     var earlierDeaths: UInt8 { self.bits & Self.earlierDeathMark == 0 ? 0 : self.count }
 
     /// The streak with one more failure. The first answer about an earlier death begins a new streak, because the

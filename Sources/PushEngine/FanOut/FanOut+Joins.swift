@@ -107,7 +107,7 @@ extension FanOut {
         }
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Checks that there is room for a new member. A token that is already a member may move to another audience.
+    /// Checks that there is room for the member, and for its ring. A token that is already a member takes no new row.
     private mutating func checkRoom(reference: UInt64, partition: PartitionIndex, in core: borrowing ShardCore)
         throws(EventRejection)
     {
@@ -143,8 +143,8 @@ extension FanOut {
         var joinedSeconds: UInt32 = 0
         /// The member's number among the late members of its pass; `nil`: the member is not late.
         var lateNumber: UInt32?
-        /// Whether the member is not late although it joined again: it was not a late member of this ring, or has the
-        /// version from its former ring.
+        /// Whether a takeover must not count this join as a late one. The member was in this ring before and was not
+        /// late, or has the newest version from its former ring.
         var isKnown = false
         /// Stamp of the version whose alert the member is owed in its new ring; 0: none.
         var owedAlertStampSeconds: Int64 = 0
@@ -266,8 +266,8 @@ extension FanOut {
         let crowd = self.remove(member, members: members, entry: entry, in: &core, now: now)
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Removes the member from the table and from `state`. The member's number is kept while a push to the member is
-    /// in flight.
+    /// Removes the member from the table. In `state`, a tombstone or the record of a leaver replaces the member's
+    /// record. The member's number is kept while a push to the member is in flight.
     /// - Parameter entry: settled once Kafka has the record; `none`: no event waits for it.
     /// - Returns: the crowd that the member belonged to.
     @discardableResult mutating func remove(
@@ -314,7 +314,7 @@ extension FanOut {
     }
 
     // MARK: Counting
-    /// Counts members that are owed more than before.
+    /// Counts members that are newly owed a version or an alert.
     /// - Parameter alertStampSeconds: stamp of an alert. Some of the members wait for this alert only.
     mutating func countDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, in core: inout ShardCore) {
         core.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
@@ -322,7 +322,7 @@ extension FanOut {
         self.carryOut(effects, of: crowd, in: &core)
         self.countWaiting(due.all, in: &core)
     }
-    /// Counts members that are no longer owed something, by the reason.
+    /// Counts members that are no longer owed a version or an alert, by the reason.
     mutating func settle(
         _ settled: Crowd.Settled, of crowd: CrowdID, into settlement: MemberSettlement, in core: inout ShardCore
     ) {
@@ -331,7 +331,7 @@ extension FanOut {
         self.carryOut(self.crowds[crowd].settled(settled, into: settlement), of: crowd, in: &core)
         self.countWaiting(settled.due - settled.members.all, in: &core)
     }
-    /// Changes each pass of a crowd, and counts members that are no longer owed something.
+    /// Changes each pass of a crowd, and counts members that are no longer owed a version or an alert.
     mutating func settleEach(
         of crowd: CrowdID, into settlement: MemberSettlement, in core: inout ShardCore,
         _ change: (inout Crowd, Int, inout MemberTable) -> Crowd.Settled

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own,
-/// which are owed nothing by token while the channel brings the newest version.
+/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own.
+/// While the channel brings the newest version, these members are owed nothing by token.
 extension FanOut {
     // MARK: Joining
     /// The pass that the event's token joins.
@@ -40,7 +40,8 @@ extension FanOut {
     }
     /// Asks the owner again, if the member is the first in its environment. The owner opens a channel there only when
     /// it knows that there are members.
-    /// - Parameter known: environments in which the crowd had members before; `nil`: it has no channels.
+    /// - Parameter known: environments in which the crowd had members before; `nil`: audiences of the app have no
+    ///   channels.
     mutating func askAgain(
         _ crowd: CrowdID, joining environment: PushEnvironment, known: UInt8?, entry: EntryID, in core: inout ShardCore
     ) {
@@ -52,7 +53,7 @@ extension FanOut {
         of member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members
     ) -> Crowd.Entrance {
         var sentAlertStampSeconds: Int64?
-        // An alert that is on its way may be owed again.
+        // If the push that brings the alert fails, the alert is owed again.
         if let push = self.pushInFlight(to: member, of: crowd, members: members), self.pushes[push].hasAlert,
             !self.pushes[push].isDetached
         {

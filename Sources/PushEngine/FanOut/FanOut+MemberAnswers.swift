@@ -145,7 +145,7 @@ extension FanOut {
                 earlierDeaths: Int(push.failures.earlierDeaths) + 1, retryMillis: delayMillis))
     }
     /// Delay of the next attempt after APNs has said that a token died before the member joined. The delay does not
-    /// grow, because other members wait behind this one when there are very many.
+    /// grow. If very many such members waited for long, the pass would stop.
     mutating func earlierDeathDelayMillis(in core: inout ShardCore) -> Int64 {
         core.dispatch.backOffMillis(
             attempt: 0, retryAfterSeconds: nil, millisMax: .max, settings: core.memory.configuration.settings)

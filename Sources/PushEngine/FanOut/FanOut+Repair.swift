@@ -4,7 +4,7 @@ import PushModel
 extension FanOut {
     /// Repairs another writer's record about a member or a crowd, found in a gap. What this owner knows is written
     /// again.
-    /// - Returns: what was done; `nil`: the key names neither.
+    /// - Returns: what was done; `nil`: the key names neither a member nor a crowd.
     mutating func repairAudience(
         partition: PartitionIndex, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime
     ) -> StateRepair? {
@@ -71,7 +71,8 @@ extension FanOut {
         }
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
-        // The audience is over. A join stored behind its void would count for the next life, so the member is removed.
+        // The audience is over. A join that is written again, behind the void, would count for the next life. So the
+        // member is removed.
         guard !self.crowds[crowd].isOver else {
             self.remove(member, members: members, in: &core, now: now)
             return .removed

@@ -33,7 +33,7 @@ extension FanOut {
             self.record(report.counts, of: crowd, in: &core)
         }
     }
-    /// Writes what was not written yet, because the audience is over in this partition.
+    /// Writes the `pass` records that were not written yet, because the audience is over in this partition.
     mutating func recordAtTheEnd(of crowd: CrowdID, in core: inout ShardCore) {
         let members = self.crowds.members(of: crowd)
         let (unreported, effects) = self.crowds[crowd].endReports(members: members.table)

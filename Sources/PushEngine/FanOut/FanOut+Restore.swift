@@ -21,7 +21,7 @@ extension FanOut {
             return .restored
         }
         let crowd = self.crowds.restored(reference: member.reference, partition: partition)
-        // Progress may be older than this join. Whether a void counts depends on when the last member joined.
+        // Whether a void removes members depends on the last join. The progress record may be older than this join.
         self.crowds[crowd].joined(seconds: member.joinedSeconds)
         let members = self.crowds.members(of: partition)
         // Another ring is made only for the first member of an audience and environment.
@@ -75,7 +75,7 @@ extension FanOut {
         guard let members = self.crowds.membersIfAny(of: partition), !token.isEmpty else { return }
         let member = members.table.find(token)
         guard member.isSome else { return }
-        // Joins that were read still have the member's number, so it is not freed yet.
+        // Joins that this restore has read still name the member's number, so the number is not freed yet.
         members.table.unlink(member)
         members.unlinked.append(member)
         core.memory.counters.membersHeld -= 1
@@ -137,8 +137,8 @@ extension FanOut {
                 // joins. They will be read again, and name the audience.
                 let members = self.crowds.members(of: crowd)
                 self.crowds[crowd].forgetRestored(in: &members.table)
-                // Another worker serves the crowd's app, or this one will after a restart. Until then the members stay
-                // as they are.
+                // The crowd may be of an app that another worker serves, or that this worker will serve after a
+                // restart. So its members stay.
                 guard !core.memory.partitions[partition].hasCrowdsOfOtherApps else { continue }
                 self.deadlines.set(now.steadyMillis + Self.namelessMillis, for: crowd)
             case .removal:

@@ -4,7 +4,7 @@ import PushModel
 extension FanOut {
     // MARK: Joining
 
-    /// Takes a join of a push-to-start token, the record's key. `scratchToken` has the raw token.
+    /// Takes a join of a push-to-start token. The record's key is the token; `scratchToken` has its bytes.
     mutating func joinStart(app: UInt16, partition: PartitionIndex, in core: inout ShardCore, now: EngineTime)
         throws(EventRejection)
     {
@@ -62,8 +62,8 @@ extension FanOut {
         }
         var sent = CrowdStarts.Sent()
         if found.isSome {
-            // A push to the member in its old environment has to be answered first. The member's next join will move
-            // it.
+            // While a push to the member in its old environment is unanswered, the member stays there. Its next join
+            // will move it.
             guard members.table.ring(of: found) != ring, !members.table.flags(of: found).contains(.isInFlight) else {
                 return (found, false)
             }
@@ -136,7 +136,7 @@ extension FanOut {
         self.settleStarts(fewer, into: \.left, in: &core)
         self.writeStartMember(member, members: members, entry: entry, in: &core, now: now)
     }
-    /// Writes the member's tombstone, and takes it out of the table. No push to it is in flight.
+    /// Writes the member's tombstone, and takes the member out of the table. The member must have no push in flight.
     mutating func forgetStart(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, in core: inout ShardCore
     ) {
@@ -147,14 +147,14 @@ extension FanOut {
             in: &core.memory)
         self.removeStart(member, members: members, in: &core)
     }
-    /// Takes the member out of the table. No push to it is in flight.
+    /// Takes the member out of the table. The member must have no push in flight.
     mutating func removeStart(_ member: MemberID, members: CrowdTable.Members, in core: inout ShardCore) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
         let fewer = self.crowds[crowd].startRemoved(member, of: round, in: &members.table)
         self.settleStarts(fewer, into: \.left, in: &core)
         core.memory.counters.membersHeld -= 1
     }
-    /// Removes some start members of a crowd whose name is still unknown.
+    /// Removes some start members of a crowd that is about to be removed.
     /// - Returns: whether the crowd has more.
     mutating func removeSomeStarts(of crowd: CrowdID, in core: inout ShardCore) -> Bool {
         let members = self.crowds.members(of: crowd)
@@ -162,15 +162,15 @@ extension FanOut {
         for member in some { self.forgetStart(member, members: members, in: &core) }
         return !some.isEmpty
     }
-    /// Asks the owner, which has forgotten the audience, again later. Until then start members leave as their time
-    /// ends.
+    /// Lets the owner be asked again later, because it has forgotten the audience. If the time of all start members is
+    /// over, they leave first.
     mutating func askLater(_ crowd: CrowdID, in core: borrowing ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         self.crowds[crowd].ownerForgot(
             askingAtMillis: now.steadyMillis + Self.askAgainMillis,
             startLifeMillis: core.memory.startMemberLifeMillis(self.crowds[crowd]), in: members.table, now: now)
     }
-    /// Looks through a part of a crowd for members that have to leave. These are ghosts whose time is over, and members
+    /// Looks through a part of a crowd for start members to remove. These are ghosts whose time is over, and members
     /// that have not joined again for very long (`start-member.life`).
     mutating func sweepStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
@@ -185,14 +185,15 @@ extension FanOut {
 
     // MARK: Records
 
-    /// Writes down what is known of a member.
+    /// Writes down what is known of a start member.
     mutating func writeStartMember(
         _ member: MemberID, members: CrowdTable.Members, entry: EntryID = .none, in core: inout ShardCore,
         now: EngineTime
     ) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
         if self.crowds.isServedInDoubt(member, members: members), core.memory.startTerms(self.crowds[crowd]).resends {
-            // Nobody is announced. A new owner must read that the member waits before it reads the member's own record.
+            // The member's own record will say that the start was sent. The progress record is written before it, and
+            // names the member, so that a new owner sends the start again.
             self.writeStarts(crowd, in: &core, now: now)
         }
         let (record, number, dueCount) = self.crowds[crowd].writeStartMember(member, of: round, in: members.table)

@@ -1,7 +1,7 @@
 import PushModel
 
 /// Restores start members from `state` after a takeover. Also handles voids of their audiences, and other writers'
-/// records about them.
+/// records about start members.
 extension FanOut {
     // MARK: Reading
 
@@ -76,8 +76,8 @@ extension FanOut {
         if member.isNone, let range = StartMemberRecord.tokenRange(inKey: key),
             let crowd = self.crowds.leaving(reference: StartMemberRecord.reference(inKey: key), partition: partition)
         {
-            // Start members stay with their audience when it is over. They move to another crowd once Kafka has the
-            // void.
+            // When an audience is over, its start members stay in the old crowd until Kafka has the void. Then they
+            // move to another crowd.
             member = self.crowds.findStart(key.extracting(range), of: crowd)
         }
         guard member.isSome else {

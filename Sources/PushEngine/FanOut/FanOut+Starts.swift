@@ -48,8 +48,8 @@ extension FanOut {
 
     // MARK: Deadlines
 
-    /// Puts the crowd's start rounds into their lanes' queues, or remembers when they are due, after any change.
-    /// - Returns: when something is due (steady clock).
+    /// Puts the crowd's start rounds that have members to serve into their lanes' queues. Called after any change.
+    /// - Returns: when something of the starts is due (steady clock); `Int64.max`: nothing is.
     mutating func scheduleStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) -> Int64 {
         guard self.crowds[crowd].hasStarts else { return .max }
         let members = self.crowds.members(of: crowd)
@@ -86,7 +86,7 @@ extension FanOut {
         core.journal.writeStarts(progress, of: crowd, self.crowds[crowd], in: &core.memory)
         if announces { core.journal.batch.isUrgent = true }
     }
-    /// Takes Kafka's acknowledgement of a record. Pushes to the members that it announces may leave.
+    /// Takes Kafka's acknowledgement of a progress record. Pushes to the members that the record announces may leave.
     mutating func startsAcknowledged(
         _ crowd: CrowdID, generation: UInt32, number: UInt32, in core: inout ShardCore, now: EngineTime
     ) {
@@ -114,12 +114,12 @@ extension FanOut {
     }
 
     // MARK: Counting and reporting
-    /// Counts start members that are owed more than before.
+    /// Counts start members that are newly owed a start.
     mutating func countStartsDue(_ count: Int, in core: inout ShardCore) {
         core.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: count)
         core.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: count)
     }
-    /// Counts start members that are no longer owed something, by the reason.
+    /// Counts start members that are no longer owed a start, by the reason.
     mutating func settleStarts(
         _ count: Int, into reason: WritableKeyPath<MemberCounters, UInt64>, in core: inout ShardCore
     ) {

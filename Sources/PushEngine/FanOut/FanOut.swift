@@ -48,7 +48,7 @@ struct FanOut: ~Copyable {
     var nextDeadlineMillis: Int64 { min(self.deadlines.earliestMillis ?? .max, self.leavers.nextOverMillis) }
 }
 
-/// Tokens that left an audience shortly after a push to them.
+/// Tokens that left an audience shortly after a push, each with the time before which its phone gets no other push.
 struct RecentDepartures {
     /// Maximum number of tokens; beyond it the oldest are forgotten.
     static let countMax = 65_536

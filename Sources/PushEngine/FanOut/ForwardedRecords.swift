@@ -28,7 +28,7 @@ struct ForwardedRecords {
         func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
             guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
             guard self.isByOthers else { return .isTaken }
-            // Taking the last record once more changes nothing. It makes up for what the former owner may have lost: it
+            // Taking the last record once more does no harm. It makes up for what the former owner may have lost: it
             // names the audience, and asks for versions.
             return mayBeReplay && (!isLast || origin.offset < self.origin.offset) ? .isTakenByOthers : nil
         }
@@ -36,8 +36,8 @@ struct ForwardedRecords {
     /// What is known of one token.
     private struct History {
         var last: Taken
-        /// The last record from any other partition. When partitions are added, a publisher may write a key's records
-        /// to another one.
+        /// The last record from any other partition. When partitions are added, a publisher may write a key's later
+        /// records to another partition.
         var former: Taken?
 
         func standing(of origin: SourcePosition, mayBeReplay: Bool) -> Standing? {

@@ -93,7 +93,7 @@ extension Journal {
         Hex.append(hash, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
     }
-    /// Writes the outcome of a member that has failed for good.
+    /// Writes the outcome of a member whose push failed for good, or has an unknown result.
     mutating func recordFailure(
         _ outcome: Outcome, of version: Version, crowd: borrowing Crowd, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -163,7 +163,7 @@ extension Journal {
         let wait = CrowdWait(of: id, crowd, for: .startProgress, number: crowd.starts.records.progress.number)
         self.writeCrowd(.starts, of: crowd, wait, in: &memory) { record.write(to: &$0) }
     }
-    /// Writes a void, which ends memberships: a member whose record has a lower offset is no longer a member.
+    /// Writes a void, which ends memberships: an update member whose record has a lower offset is no longer a member.
     mutating func writeVoided(of id: CrowdID, _ crowd: borrowing Crowd, entry: EntryID, in memory: inout ShardMemory) {
         let record = VoidedRecord(epoch: memory.partitions[crowd.partition].epoch, life: crowd.versions.life)
         let wait = CrowdWait(of: id, crowd, for: .voided, entry: entry)

@@ -3,7 +3,7 @@ import PushModel
 /// What became of versions that were due to members (fan-out contract: Conservation for members). After a takeover the
 /// new owner counts what is still owed as due.
 public struct MemberCounters: Sendable, Equatable {
-    /// Number of pairs of a member and a version that the member has to be shown.
+    /// Number of times that a version became owed to a member.
     public var due: UInt64 = 0
     /// APNs accepted the push.
     public var accepted: UInt64 = 0
@@ -42,8 +42,8 @@ extension MemberCounters {
     struct Field: Sendable {
         let name: StaticString
         let path: any WritableKeyPath<MemberCounters, UInt64> & Sendable
-        /// Whether only reports of starts have the count. A version whose result is unknown is sent again, so its
-        /// reports lack that count.
+        /// Whether only reports of starts have the count. A push of a version that has an unknown result is sent again,
+        /// so reports of versions do not have the count `unknown`.
         var isOfStarts = false
     }
     /// The counts of a report of a start, in the order in which they are written.

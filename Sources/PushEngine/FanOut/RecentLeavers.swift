@@ -162,8 +162,8 @@ extension FanOut {
     mutating func forgetLeavers(in core: inout ShardCore, now: EngineTime) {
         for _ in 0..<Self.leavingMax {
             guard let (partition, trace) = self.leavers.popOver(nowMillis: now.steadyMillis) else { return }
-            // If this owner may not write, the partition's next owner does it. If the member has joined again, its new
-            // record has replaced the leaver's.
+            // If this owner may not write, the partition's next owner writes the tombstone. If the member has joined
+            // again, its new record has replaced the leaver's.
             guard core.memory.partitions[partition].sends,
                 self.crowds.members(of: partition).table.find(trace.token.span).isNone
             else { continue }

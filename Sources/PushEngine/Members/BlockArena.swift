@@ -86,8 +86,8 @@ struct BlockHeader {
 
     // MARK: Free blocks
 
-    /// Puts a block at the head of its size's free list. The link to the previous head is stored where the first two
-    /// entries were, which every block has.
+    /// Puts a block at the head of its size's free list. Each free block has a link to the one in front of it, too. This
+    /// link is stored in place of the first entry; every block has room for two entries.
     private mutating func putFree(_ id: BlockID, granules: Int) {
         let next = self.free[granules]
         let block = unsafe self.block(id)

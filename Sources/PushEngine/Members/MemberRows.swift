@@ -132,7 +132,7 @@ struct RowField<Value: BitwiseCopyable> {
             start: self.address(of: row) + Int(chunk.tokenOffset), count: Int(chunk.tokenByteCount))
     }
 
-    /// The token of a row of any kind. Valid until that row, or a start member's token, is released.
+    /// The token of a row of any kind. Valid until the row that stores the token is released.
     @inline(__always) @unsafe func token(_ row: RowID) -> UnsafeRawBufferPointer {
         unsafe UnsafeRawBufferPointer(self.ownToken(self.rowOfToken(row)))
     }

@@ -18,9 +18,9 @@
 
     /// Length of the longest token in bytes. The shortest has one byte.
     static var tokenByteCountMax: Int { 1_024 }
-    /// Number of rings that a start token can be in.
+    /// Maximum number of rings that a start token can be in.
     static var ringsOfStartTokenMax: Int { 64 }
-    /// Number of rings that can exist at a time.
+    /// Maximum number of rings that exist at a time.
     static var ringsMax: Int { 1 << Self.ringBits - 1 }
 
     private static var ringBits: Int { UInt32.bitWidth - MemberFlags.bitCount }

@@ -1,8 +1,8 @@
 /// Heads of buckets of a hash table. A bucket is a set of rows. The table grows and shrinks by one bucket at a time
 /// (linear hashing), so no insertion into a large table waits until all of it has been rehashed.
 ///
-/// The low bits of a hash name the bucket. With 2^n + s buckets these are n bits. A bucket that was split, or made by
-/// a split, since there were 2^n buckets takes n + 1 bits.
+/// The low bits of a hash name the bucket. While the table has 2^n buckets, n bits name each of them. As it grows to
+/// 2^(n + 1) buckets, its buckets are split one by one. A split bucket, and the new one, are named by n + 1 bits.
 ///
 /// A single head is stored in this value itself. Up to 1,024 heads are in one block; more are in pages of 1,024, which
 /// never move. Copies share this storage, so the owner of the table calls `deallocate` once.
