@@ -165,7 +165,7 @@ public final class APNSSimulator: Sendable {
             device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
     }
 
-    /// Sets the state of a token. A new token becomes known. `sinceMillis` is the timestamp of its 410; `nil` for now.
+    /// Sets the state of a token. An unknown token is added. `sinceMillis` is the timestamp of its 410; `nil` for now.
     /// - Returns: `false` if the token is not hex.
     @discardableResult
     public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {
@@ -264,8 +264,8 @@ public final class APNSSimulator: Sendable {
         if restoresStreams { self.setConcurrentStreamsMax(configured) }
     }
 
-    /// Does an action to all open connections, or to the one with the number `connection` (counted from 1). Returns how
-    /// many connections that are. The action is done soon after the call, on each connection's loop.
+    /// Does an action to all open connections, or to the one with the number `connection` (counted from 1). Returns the
+    /// number of these connections. The action is done soon after the call, on each connection's loop.
     @discardableResult
     public func perform(_ action: ConnectionAction, connection: Int? = nil) -> Int {
         self.shared.perform(action, connection: connection).count

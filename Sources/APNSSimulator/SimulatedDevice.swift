@@ -11,7 +11,7 @@ public struct SimulatedDevice: Sendable {
     /// The token's `apns-topic`; empty before its first push.
     public var topic: String
     /// The activity on the phone; for a push-to-start token, the newest card. A rotated token and its successor have
-    /// the same.
+    /// the same activity.
     public var device: Device
     /// Number of requests to this token that were answered 200.
     public var accepted: Int

@@ -110,22 +110,22 @@ public struct SimulatorConfiguration: Sendable {
     /// survive a restart of the server. `nil` for none. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
-    /// Called for each push to a phone that `wantsPush` wants, in order, whatever its result. The simulator is locked
-    /// during the call: it must be quick, and must not call the simulator. `nil` costs nothing.
+    /// Called for each push to a phone that `wantsPush` wants, in order, even if the push is refused. The simulator is
+    /// locked during the call: it must be quick, and must not call the simulator. `nil` costs nothing.
     public var onPush: (@Sendable (ObservedPush) -> Void)?
     /// Called before each `onPush`, to decide whether the push is worth a copy. It gets the token as in the path, and
     /// the body. The rules for `onPush` apply. `nil` wants each push.
     public var wantsPush: (@Sendable (PushGlimpse, _ token: Span<UInt8>, _ body: Span<UInt8>) -> Bool)?
     /// Called for each broadcast, like `onPush` for each push, and only if `onPush` is set, too. `nil` for no calls.
     public var onBroadcast: (@Sendable (ObservedBroadcast) -> Void)?
-    /// The address at which a person can look at a push, by its id. Answers have it in the field `mailboat-page`. It is
-    /// called for each answer to a push that `wantsPush` wants, and must be quick. Without an address there is no such
-    /// field.
+    /// The address at which a person can look at a push, by its id. Answers have it in the field `mailboat-page`. The
+    /// closure is called for each answer to a push that `wantsPush` wants, and must be quick. Without an address there
+    /// is no such field.
     public var pageOfPush: (@Sendable (_ messageID: String) -> String?)?
     /// What the app's own code would find wrong with a push's `content-state` or a start's `attributes`, such as a
     /// missing property; `nil` if nothing. A push with such content shows nothing, as on a phone whose app cannot
-    /// decode it. It is not called for a push without `content-state`, nor when a journal is read. The rules for
-    /// `onPush` apply. `app` gives the bundle id of the token's app; empty if unknown.
+    /// decode it. The closure is not called for a push without `content-state`, nor when a journal is read. The rules
+    /// for `onPush` apply. `app` gives the bundle id of the token's app; empty if unknown.
     public var contentFault: (@Sendable (_ content: PushContent, _ body: Span<UInt8>, _ app: () -> String) -> String?)?
 
     /// Whether a provider token's signature is checked, and its key must be registered. Switch this off for load

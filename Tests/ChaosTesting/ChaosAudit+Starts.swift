@@ -58,7 +58,7 @@ extension ChaosAudit {
         var accounted: Int { self.started + self.unknown + self.calledOff + self.heldBack + self.refused }
     }
 
-    /// Phones of one partition that may be due an order's card.
+    /// What one partition's phones have got of one order.
     private struct StartPartition {
         /// Number of phones that have a card.
         var reached = 0

@@ -30,8 +30,8 @@ struct PartitionHalt: Equatable {
         var halted: [Halted]
     }
 
-    /// Halted partitions in the answer of `/readyz` whose reason contains `words`. Empty words match every reason. The
-    /// set is empty when the answer cannot be read.
+    /// The partitions that `/readyz` names as halted, for a reason that contains `words`. Empty words match every
+    /// reason. The set is empty when the answer cannot be read.
     static func named(in readiness: String, because words: String = "") -> Set<Int32> {
         guard let told = try? JSONDecoder().decode(Readiness.self, from: Data(readiness.utf8)) else { return [] }
         return Set(told.halted.filter { words.isEmpty || $0.reason.contains(words) }.map(\.partition))

@@ -266,8 +266,8 @@ extension SimulationWorld {
         let departures = self.phones[event.activity].audience?.departures[self.home(ofMember: member)] ?? []
         return departures.contains { $0 > joined && $0 < event.writtenMillis }
     }
-    /// Whether the event made the newest version, and its record is not older than the join's record. An owner that
-    /// gets the partition's question after the event compares only these times.
+    /// Whether the event made the newest version, and its record is not older than the join's record. An owner may get
+    /// the partition's question after it has read the event. It then compares only the times of the two records.
     private func isNewest(
         _ event: WrittenEvent, andLaterThan arrival: SimulatedMember.Movement, of member: Int
     ) -> Bool {

@@ -260,8 +260,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the member gets this version only because a newer one has expired before it was sent to the member. The
-    /// member joined in time for the newer version, and may use that version's right to priority 10.
+    /// Whether the member gets this version only because a newer one expired before the member got it. The member
+    /// joined in time to get the newer version at priority 10, so it may get this version at priority 10 instead.
     private func wasLeftUnserved(_ stay: Int, of member: Int, by body: MemberBody, _ flight: Flight) -> Bool {
         guard let versions = self.phones[body.audience].audience?.versions else { return false }
         return versions.contains { stamp, version in

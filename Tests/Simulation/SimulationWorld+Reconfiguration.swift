@@ -41,7 +41,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Maximum value of the minimum distance between two pushes to a phone, over all settings of this world.
+    /// The longest of the minimum distances between two pushes to a phone that the settings of this world have over
+    /// time.
     var minimumDistanceMillisMax: Int64 {
         let distance = self.plan.app.minimumDistanceMillis
         return self.plan.kept.isOn && self.plan.reconfigurationPercent > 0 ? 3 * distance : distance

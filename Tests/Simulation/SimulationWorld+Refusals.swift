@@ -74,8 +74,9 @@ extension SimulationWorld {
         self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
     }
 
-    /// Remembers an event that its worker reports as dead-lettered because it could not be forwarded. The worker may
-    /// die before the world reads the notice about that, and its records may still arrive.
+    /// Remembers the event of an outcome that says: dead-lettered, because it could not be forwarded. The world also
+    /// learns this from the worker's notice. But the worker may die before the notice is read, and its records may
+    /// still arrive.
     func rememberStranded(_ record: LoggedRecord, on topic: SimulatedKafka.Topic) {
         guard topic == .outcomes, self.plan.refusals.mayStrand else { return }
         let text = String(decoding: record.value, as: UTF8.self)

@@ -6,8 +6,8 @@ import PushModel
 import PushWorker
 import Synchronization
 
-/// Measures how a worker takes in events, in a process of its own. Events come from Kafka. In memory, an APNs accepts
-/// at once, and another Kafka acknowledges at once.
+/// Measures how a worker takes in events, in a process of its own. Events come from Kafka. Pushes go to an APNs in
+/// memory, which accepts at once. Records go to a Kafka in memory, which acknowledges at once.
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest", abstract: "Take the records of a topic into a loop with nothing behind it.",

@@ -62,7 +62,7 @@ extension ConnectionPool {
     public mutating func goAwayReceived(_ connection: Int, isError: Bool, now: EngineTime) {
         guard self.members[connection].isInUse else { return }
         let life = self.members[connection].life
-        // If a server sends GOAWAY on each new connection, the next must not follow without a pause.
+        // If a server sends GOAWAY on each new connection, the next connection must not follow without a pause.
         if isError || now.steadyMillis - life.beganMillis < self.configuration.lifeMillisMin {
             self.countFailure(connection, now: now)
         }

@@ -28,8 +28,8 @@ public struct ConnectionPoolConfiguration: Equatable, Sendable {
     /// A PING is sent after this long without bytes from the peer, while requests are in flight.
     public var pingAfterSilenceMillis: Int64 = 5_000
     /// A PING is sent after this long without bytes from the peer, while no request is in flight. Together with
-    /// `pingTimeoutMillis` this is as long as a request may take. So a silent server is noticed as soon without traffic
-    /// as with it.
+    /// `pingTimeoutMillis` this is as long as a request may take. So a silent server is noticed equally soon with and
+    /// without traffic.
     public var pingAfterIdleMillis: Int64 = 15_000
     /// An unanswered PING closes the connection after this long.
     public var pingTimeoutMillis: Int64 = 5_000

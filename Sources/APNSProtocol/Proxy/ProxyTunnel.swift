@@ -56,7 +56,7 @@ public struct ProxyTunnel: Sendable {
         return self.state
     }
 
-    /// Takes the end of the connection.
+    /// Takes note that the connection has ended.
     public mutating func closed() -> State {
         switch self.state {
         case .waiting: self.state = .refused(.closed)

@@ -33,8 +33,8 @@ public struct PushRequest: Sendable {
     /// `apns-id`: the UUID's two halves, big-endian order.
     public var apnsID: (UInt64, UInt64) = (0, 0)
     /// The target of the request. For a phone it is the token in lower-case hex, which follows `/3/device/` in the
-    /// path. For a channel it is the id in base64, for `apns-channel-id`. It is empty when a channel is made or all are
-    /// listed.
+    /// path. For a channel it is the id in base64, for `apns-channel-id`. It is empty when a channel is made or all
+    /// channels are listed.
     public var target: [UInt8] = []
     /// The JSON body.
     public var body: [UInt8] = []

@@ -36,7 +36,7 @@ public struct RouteGate: Equatable, Sendable {
     private var backoff: JitteredBackoff
 
     /// An open gate. It closes after `streakMax` failures in a row. A rest takes up to `restMillisMin` milliseconds at
-    /// first. It doubles with each failed probe, up to `restMillisMax`.
+    /// first. The rest doubles with each failed probe, up to `restMillisMax`.
     public init(streakMax: Int, restMillisMin: Int64, restMillisMax: Int64) {
         self.streakMax = max(1, streakMax)
         self.backoff = JitteredBackoff(millisMin: restMillisMin, millisMax: restMillisMax)
@@ -82,8 +82,8 @@ public struct RouteGate: Equatable, Sendable {
             self.streak = 0
             return .none
         case .resting:
-            // The request left before the rest. It does not end the rest, because a server with some errors would then
-            // make the gate flap.
+            // The request left before the rest. Its success does not end the rest, because a server with some errors
+            // would then make the gate flap.
             return .none
         case .probing:
             self.streak = 0

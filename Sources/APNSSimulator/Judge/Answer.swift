@@ -72,7 +72,7 @@ final class PreparedAnswer: Sendable {
         self.pageTemplate = template("apns-id", hasPage: true)
     }
 
-    /// - Parameter hasPage: whether the address of a page follows the id; not for channels.
+    /// - Parameter hasPage: whether the address of a page follows the id. Ignored for answers about channels.
     func template(isAboutChannels: Bool, hasPage: Bool) -> HTTP2HeaderTemplate {
         if isAboutChannels { return self.channelsTemplate }
         return hasPage ? self.pageTemplate : self.template

@@ -39,7 +39,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     /// Whether no WINDOW_UPDATE is sent for received data.
     private var isStarved = false
     /// Frames written by hand. They wait until the session has nothing to write, so that they do not land inside one of
-    /// its own.
+    /// the session's frames.
     private var rawFrames: [UInt8] = []
     /// Streams that end with `rawFrames`.
     private var rawEndings: [(streamID: Int32, errorCode: HTTP2ErrorCode)] = []
@@ -109,7 +109,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        // The client reset the connection, for example. The statistics have everything that matters.
+        // For example, the client has reset the connection. The statistics already have everything that matters.
         context.close(promise: nil)
     }
 

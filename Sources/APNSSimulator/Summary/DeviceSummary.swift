@@ -88,11 +88,11 @@ public struct DeviceSummary: Sendable {
     public internal(set) var cards = 0
     /// What the cards show, most frequent first.
     public internal(set) var shown: [Shown] = []
-    /// Cards whose content is shown by too few cards to be listed.
+    /// Cards that count for no entry of `shown`, because too few cards show the same content.
     public internal(set) var cardsShownOtherwise = 0
     /// Which alerts the cards have shown, most frequent first.
     public internal(set) var alerts: [Alerted] = []
-    /// Cards whose alerts were shown by too few cards to be listed.
+    /// Cards that count for no entry of `alerts`, because too few cards have shown the same alerts.
     public internal(set) var cardsAlertedOtherwise = 0
     /// Cards that listen to a channel.
     public internal(set) var listening = 0

@@ -199,8 +199,8 @@ public final class HTTP2ClientSession: HTTP2Endpoint {
     /// Whether the peer's first SETTINGS have arrived.
     public var remoteSettingsReceived: Bool { self.state.pointee.remoteSettingsReceived }
 
-    /// Number of requests that may be submitted now: our stream limit or the peer's, if lower, minus the open streams.
-    /// It is 0 after GOAWAY, and never negative.
+    /// Number of requests that may be submitted now: the lower of our stream limit and the peer's, minus the open
+    /// streams. At most `streamIDsLeft`, never negative, and 0 after GOAWAY.
     public var credit: Int {
         guard self.state.pointee.line.failure == nil, nghttp2_session_check_request_allowed(self.session) != 0,
             !self.state.pointee.isClosing

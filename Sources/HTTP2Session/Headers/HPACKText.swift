@@ -49,7 +49,7 @@ enum HPACKText {
         return literal + text
     }
 
-    /// Codes a text with Huffman coding. nghttp2's compressor writes the field `authorization: text`. The first two
+    /// Encodes a text with Huffman coding. nghttp2's compressor writes the field `authorization: text`. The first two
     /// bytes, which name the field, are dropped.
     private static func huffmanLiteral(_ text: [UInt8]) -> [UInt8]? {
         var made: OpaquePointer?

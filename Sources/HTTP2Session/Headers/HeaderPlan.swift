@@ -47,7 +47,7 @@ struct HeaderPlan: StreamEntry {
 
     mutating func append(_ bytes: [UInt8]) { bytes.withUnsafeBytes { self.constants.append($0) } }
 
-    /// Ends a step. It has the constant bytes since the previous step, then a value or nothing.
+    /// Ends a step. The step has the constant bytes since the previous step, then a value or nothing.
     mutating func endStep(hasValue: Bool, indexedField: Int = -1) {
         let step = Step(
             start: self.stepStart, count: self.constants.count - self.stepStart, indexedField: indexedField,

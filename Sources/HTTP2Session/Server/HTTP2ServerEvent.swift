@@ -52,7 +52,7 @@ public struct HTTP2FieldRange: Equatable, Sendable {
 public struct HTTP2ServerEvents: Sendable {
     /// The events since the last `takeEvents`, oldest first.
     public internal(set) var events: [HTTP2ServerEvent] = []
-    /// The header fields that ranges of the events refer to.
+    /// The header fields of all events, one after the other. An event has the range of its own fields.
     public internal(set) var fields: [HTTP2FieldRange] = []
     /// The bytes that ranges of the events and of the fields refer to.
     public internal(set) var bytes: [UInt8] = []

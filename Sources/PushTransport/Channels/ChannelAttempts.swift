@@ -7,7 +7,7 @@ enum ChannelAttempt: Sendable, Equatable {
     case answered(PushAnswer.Result)
     /// No connection took the request in time. The value is the state of the route.
     case notSent(RouteStatus)
-    /// There are already `ChannelClientLimits.outstandingMax` requests without an answer, so this one was not sent.
+    /// There are already `ChannelClientLimits.outstandingMax` requests without an answer, so this request was not sent.
     case overloaded
     /// The client was closed.
     case closed

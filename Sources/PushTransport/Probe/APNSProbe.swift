@@ -76,7 +76,7 @@ public struct APNSProbe: Sendable {
         public var proxyFailure: ProxyFailure?
         /// What failed in TLS; `nil` if nothing did.
         public var tlsError: TLSError?
-        /// The IP address of the connection, such as `17.188.143.34`. With a proxy it is the proxy's.
+        /// The IP address of the connection, such as `17.188.143.34`. With a proxy, this is the proxy's address.
         public var address: String?
         /// The TLS version, such as `TLSv1.3`.
         public var tlsVersion: String?

@@ -256,7 +256,7 @@ struct ProviderCredential: Sendable {
         return true
     }
 
-    /// Changes the current token to one of the key in use. It is called after another key was chosen.
+    /// Makes a token of the key in use the current one. Called after another key was chosen.
     private mutating func handOut(now: EngineTime) throws(TLSError) {
         guard let index = self.signers.firstIndex(where: { $0.number == self.choice.current }) else { return }
         _ = try self.signers[index].carryOut(now: now) { $0.due(now: now) }

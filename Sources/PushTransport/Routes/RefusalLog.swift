@@ -18,7 +18,7 @@ struct RefusalLog {
     private var lines: [Kind: (atMillis: Int64, suppressedCount: Int)] = [:]
 
     /// Decides whether this refusal gets a line. If so, returns the number of refusals of its kind that got no line
-    /// since the last one. Returns `nil` if not.
+    /// since the kind's last line. Returns `nil` if not.
     mutating func admit(_ kind: Kind, nowMillis: Int64) -> Int? {
         var kind = kind
         if self.lines[kind] == nil, self.lines.count >= Self.kindCountMax { kind.reason = "" }

@@ -25,8 +25,8 @@ extension RouteRunner {
         if !self.timedOut.isEmpty { self.shard.hasNews = true }
         for end in self.timedOut {
             self.counters.timeoutsTotal += 1
-            // A request that has not left cannot have been processed. It stays here if the peer's window or the socket
-            // is full.
+            // A request that has not left cannot have been processed. The request stays here if the peer's window or
+            // the socket is full.
             let hasLeft = self.connections[end.connection]?.session.hasLeft(streamID: end.streamID) ?? true
             if hasLeft {
                 self.counters.unknownTotal += 1

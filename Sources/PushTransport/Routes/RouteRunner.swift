@@ -84,8 +84,8 @@ final class RouteRunner {
             self.shard.markDirty(connection)
             return true
         case .noCredit:
-            // The session counts a stream that we reset until its RST_STREAM is serialised. Requests wait until the
-            // next flush.
+            // A stream that we reset still counts in the session until its RST_STREAM is serialised. Requests wait
+            // until the next flush.
             self.pool.takeBack(lease)
             self.pool.outputBlocked(lease.connection, true)
             self.shard.markDirty(connection)

@@ -38,8 +38,8 @@ public final class CertificateAuthority: Sendable {
     }
 
     /// Makes a server certificate with a new key. `names` are DNS names and IP addresses for its subjectAltName, at
-    /// least one. Times are in seconds since 1970. Throws `.badKeyMaterial` if `names` is empty or has a name that is
-    /// neither, and `.library` if OpenSSL fails.
+    /// least one. Times are in seconds since 1970. Throws `.badKeyMaterial` if `names` is empty, or if a name is
+    /// neither a DNS name nor an IP address. Throws `.library` if OpenSSL fails.
     public func issue(
         names: [String] = ["localhost", "127.0.0.1", "::1"], notBeforeSeconds: Int64, notAfterSeconds: Int64
     ) throws(TLSError) -> CertificateAndKey {
