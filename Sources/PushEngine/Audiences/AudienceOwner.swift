@@ -34,8 +34,8 @@ struct AudienceOwner {
     /// The versions on their way, the oldest first. The newest one stays, so that later questions can be answered.
     private(set) var publications: [Publication] = []
     var budget = AudienceBudget()
-    /// For each partition that has reported: a stamp. The partition sends no version up to this stamp with priority 10
-    /// now.
+    /// For each partition that has reported: a stamp. The partition no longer sends versions up to this stamp with
+    /// priority 10.
     private(set) var reported: [Int32: Int64] = [:]
     /// Time until which at least one partition keeps start members, seconds since 1970; 0: no partition does.
     private(set) var startsUntilSeconds: Int64 = 0
@@ -306,7 +306,7 @@ struct AudienceOwner {
     mutating func timePassed(now: EngineTime, into effects: inout OwnerEffects) {
         self.rollUps.timePassed(nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Lets the ledgers' units return for versions that no partition and no channel sends with priority 10 now.
+    /// Lets the ledgers' units return for versions that no partition and no channel sends with priority 10 any longer.
     mutating func returnUnits(now: EngineTime) {
         var done = self.asked.map { self.reported[$0] ?? 0 }.min() ?? .max
         if let newest = self.newestVersion { done = min(done, self.channels.doneStampSeconds(newest: newest)) }

@@ -1,7 +1,7 @@
 import PushModel
 
 /// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit returns an hour
-/// after the last partition has reported that it sends nobody the version with priority 10 now.
+/// after the last partition has reported that it no longer sends the version with priority 10.
 struct VersionLedger: Equatable {
     /// Stamps of versions that may still be sent with priority 10, oldest first.
     private(set) var open: [Int64] = []
@@ -62,7 +62,7 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// Lets the units of versions up to a stamp return, because nobody is sent these versions with priority 10 now.
+    /// Lets the units of versions up to a stamp return, because these versions are no longer sent with priority 10.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

@@ -5,7 +5,7 @@ enum Waiter {
     case partition(claimNumber: UInt32)
     /// Only the log of an event waits, for a record of `state` that covers the event.
     case logState(EntryID)
-    /// Only the log of an event waits, for a record about the event in another topic than `state`.
+    /// Only the log of an event waits, for a record about the event. The record is not one of `state`.
     case logRecord(EventRecord, EntryID)
     /// A slot waits for its record of `state` with this number. The record covers the events that the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)

@@ -1,4 +1,5 @@
-/// The former owners of a partition, as a restore finds them in markers and epochs of `state` (contract: One owner).
+/// The former owners of a partition, as a restore finds them in markers and epochs of `state` (contract: One owner). An
+/// owner is known to have worked if a record other than its first marker has its epoch.
 struct FormerOwners {
     /// Maximum number of owners that are distinguished. Several owners may have died one after the other while the same
     /// slot had events. Each may have sent one push without a record, so each is counted.
@@ -16,11 +17,13 @@ struct FormerOwners {
     private(set) var newestTakeoverRead: Int64 = -1
     /// A time later than every owner's takeover, milliseconds since 1970.
     private(set) var stampBaseMillis: Int64 = 0
-    /// Epoch of the newest owner that was at work. Records of an older epoch behind that owner's records are ignored.
+    /// Epoch of the newest owner that is known to have worked. Records of an older epoch behind that owner's records
+    /// are ignored.
     private(set) var newestEpochRead: Int64 = -1
     /// Offset of each first marker, and its owner's clock at takeover. Only the last ones are kept.
     private(set) var takeovers: [(epoch: Int64, wallMillis: Int64)] = []
-    /// When the owners that were at work took over, by their clocks, oldest first. Only the last ones are kept.
+    /// When each owner that is known to have worked took over, by its own clock, oldest first. Only the last ones are
+    /// kept.
     private(set) var wallMillis: [Int64] = []
     /// Whether the newest owner gave the partition back in good order. `state` then has everything that owners took or
     /// sent. The value is `false` again as soon as a record of a later owner is read, because that owner may have sent
@@ -32,9 +35,9 @@ struct FormerOwners {
     /// Whether an owner may have sent a push that `state` does not know.
     var mayHavePushedUnrecorded: Bool { self.isAny && !self.hasReleased }
 
-    /// Counts an owner of this epoch as having been at work. Records that older owners wrote behind a record of this
-    /// owner are not believed. A first marker alone does not prove that an owner was at work. A worker may die after
-    /// sending its marker, which may then be stored behind its successor's.
+    /// Notes that an owner of this epoch has worked. Records that older owners wrote behind a record of this owner are
+    /// not believed. A first marker alone does not prove that an owner has worked. A worker may die after sending its
+    /// marker, which may then be stored behind its successor's.
     /// - Returns: whether the owner differs from the last one found. The owner may then have sent one more push of each
     ///   slot.
     mutating func met(epoch: Int64) -> Bool {
@@ -50,7 +53,7 @@ struct FormerOwners {
         self.wallMillis.append(begun)
         return true
     }
-    /// Takes a later marker of an owner that was at work.
+    /// Takes a marker that an owner wrote after its first one.
     /// - Parameter header: the marker's header; `nil`: it has none.
     /// - Returns: whether the owner differs from the last one found.
     mutating func met(epoch: Int64, takenOverWallMillis: Int64, header: StateHeader?) -> Bool {

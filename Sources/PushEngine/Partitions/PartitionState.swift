@@ -220,14 +220,14 @@ struct PartitionState {
 
     /// Sets the offset of the record of `state` that the restore reads.
     @inline(__always) mutating func reads(at offset: Int64) { self.readingOffset = offset }
-    /// Counts an owner of this epoch as having been at work.
+    /// Notes that an owner of this epoch has worked.
     /// - Returns: whether the owner differs from the last one found.
     mutating func met(epoch: Int64) -> Bool { self.former.met(epoch: epoch) }
     /// Takes a marker that the restore has read.
     /// - Parameters:
     ///   - header: the marker's header; `nil`: it has none.
     ///   - offset: the marker's offset in `state`.
-    /// - Returns: whether the marker's owner was at work, and differs from the last one found.
+    /// - Returns: whether the marker shows that another owner than the last one found has worked.
     mutating func met(_ marker: borrowing MarkerRecord, header: StateHeader?, at offset: Int64) -> Bool {
         var isAnother = false
         if marker.epoch >= offset {

@@ -6,8 +6,8 @@ extension ShardEngine {
     /// as is known. The answer is in words.
     /// - Parameters:
     ///   - number: the partition's number. If the partition is not being restored, nothing is missing.
-    ///   - stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits; `nil`: it
-    ///     may be empty.
+    ///   - stateEnd: how far Kafka has acknowledged `state`, according to the group's commits; `nil`: it may be empty.
+    ///     Owners' first markers do not count.
     public func stateLoss(partition number: Int32, stateEnd: Int64?) -> String? {
         guard let stateEnd, let partition = self.core.memory.partitions.index(of: number),
             self.core.memory.partitions[partition].phase == .restoring

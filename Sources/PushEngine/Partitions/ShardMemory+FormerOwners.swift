@@ -38,7 +38,7 @@ extension ShardMemory {
         return true
     }
 
-    /// Counts an owner of this epoch as having been at work.
+    /// Notes that an owner of this epoch has worked.
     mutating func takeEpoch(_ epoch: Int64, partition: PartitionIndex) {
         if self.partitions[partition].met(epoch: epoch) { self.countOwner(partition) }
     }

@@ -2,7 +2,8 @@
 extension PartitionState {
     /// What is missing from `state`, which was read up to this owner's marker; `nil`: nothing, as far as is known. The
     /// answer is in words.
-    /// - Parameter stateEnd: how far `state` was acknowledged to owners at work, according to the group's commits.
+    /// - Parameter stateEnd: how far Kafka has acknowledged `state`, according to the group's commits. Owners' first
+    ///   markers do not count.
     func loss(before stateEnd: Int64) -> String? {
         guard self.acceptedStateEnd != stateEnd else { return nil }
         if self.epoch < stateEnd {

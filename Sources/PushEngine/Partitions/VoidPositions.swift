@@ -4,8 +4,8 @@
 /// Each owner states the limit (`before`) in its markers. A successor therefore never takes an event for a replay
 /// because of such a position, no matter when the previous owner died.
 struct VoidPositions {
-    /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner at work has
-    /// recorded which of them do (`before`).
+    /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner that knew
+    /// the cause has recorded which of them do not (`before`).
     private(set) var cause: VoidCause?
     /// Records of `state` below this offset have positions of other logs; -1: there are none.
     private(set) var before: Int64 = -1

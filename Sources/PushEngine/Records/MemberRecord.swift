@@ -33,7 +33,7 @@ struct MemberRecord: Equatable {
     var formerOrigin: Origin?
     /// Whether this is a former member.
     var hasLeft = false
-    /// Whether this is a former member that may have had priority 10 in its audience within the hour.
+    /// Whether this is a former member that may have been sent a push of priority 10 for its audience within the hour.
     var hadTens = false
     /// Stamp of the version whose alert the member is owed; 0: none. The member moved to its ring before it got the
     /// alert in its former ring.

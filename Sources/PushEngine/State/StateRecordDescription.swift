@@ -101,7 +101,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public struct Partition: Equatable, Sendable, Encodable {
             /// The partition's number, from 0.
             public var partition: Int32
-            /// `aps.timestamp` up to which the partition sends no version with priority 10 now; 0: no such time is
+            /// `aps.timestamp` up to which the partition no longer sends versions with priority 10; 0: no such time is
             /// known.
             public var doneStampSeconds: Int64
         }

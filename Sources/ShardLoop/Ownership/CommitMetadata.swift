@@ -21,7 +21,7 @@ public struct CommitMetadata: Equatable, Sendable {
     /// A record of the same log; `nil` if none is known.
     public var sample: Sample?
     /// The offset after the newest acknowledged record of `state`; `nil` if there was none. Owners' first markers do
-    /// not count: only a later record shows that an owner was at work.
+    /// not count: only a later record shows that an owner has worked.
     public var stateEnd: Int64?
     /// The offset at which `state` began when its owner took the partition over; `nil` if it is unknown. Compaction
     /// does not change this offset.

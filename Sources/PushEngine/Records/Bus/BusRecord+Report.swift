@@ -7,7 +7,7 @@ extension BusRecord {
         var bundleID: [UInt8] = []
         var partition: Int32 = 0
         var life: Int64 = 0
-        /// Stamp up to which no version is sent to a member of this partition with priority 10 now.
+        /// Stamp up to which this partition no longer sends versions with priority 10.
         var doneStampSeconds: Int64 = 0
         /// Whether no member of this partition is owed the version that `counts` is about.
         var isFinished = false
