@@ -15,7 +15,7 @@ struct SecondlyAllowance: Sendable {
     /// Number of entries that were not taken.
     private(set) var skippedCount = 0
 
-    /// Number of arrivals in this second or in the previous one, whichever is larger.
+    /// Number of arrivals in this second or in the previous one: the larger of the two.
     var recentCount: Int { max(self.lastSecondCount, self.seenCount) }
 
     static let farBeyondFactor = 2

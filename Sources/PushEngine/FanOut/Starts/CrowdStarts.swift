@@ -238,8 +238,8 @@ struct CrowdStarts: ~Copyable {
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The member is sent the start again if it is still here, the
-    /// start still goes round, and the start does not expire before the next attempt.
+    /// Takes a push that surely has not started a card. The member is sent the start again if it is still here
+    /// and the start still goes round. The start must also not expire before the next attempt.
     /// - Parameters:
     ///   - endsSeconds: when the start expires, seconds since 1970.
     ///   - delayMillis: time until the next attempt, milliseconds.
