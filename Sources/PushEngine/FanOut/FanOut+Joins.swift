@@ -12,7 +12,7 @@ extension FanOut {
             switch self.standing(ofForwarded: origin, partition: partition, in: &core) {
             case .isNew: break
             case .isTaken: return self.finishMemberEvent(app: app, outcome: .duplicate, cause: .replay, in: &core)
-            // The join's outcome may have been lost with the former owner.
+            // The outcome may have been lost with the former owner, so it is written again.
             case .isTakenByOthers: return self.finishMemberEvent(app: app, in: &core)
             }
         }

@@ -17,7 +17,7 @@ extension FanOut {
         let pass = self.crowds.passIndex(crowd, environment: environment, channel: channel)
         let members = self.crowds.members(of: crowd)
         if self.crowds[crowd].firstListenerJoins(pass: pass, channel: channel, in: &members.table) {
-            // Records of members name the channel by its number; only the progress has the channel's id.
+            // Records of members name the channel by its number; only the progress record has the channel's id.
             self.writeProgress(crowd, entry: entry, in: &core, now: now)
         }
         return pass

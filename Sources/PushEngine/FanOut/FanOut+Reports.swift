@@ -42,7 +42,7 @@ extension FanOut {
         for report in unreported { self.record(report, of: crowd, in: &core) }
     }
     /// Writes a report as a `pass` record. Nothing is written for a version that was due to nobody. A former owner, or
-    /// a former crowd of the same name, may have written a fuller record, which this one would replace.
+    /// a former crowd of the same name, may have written a fuller record, and an empty one would replace it.
     private mutating func record(_ report: CrowdReport, of crowd: CrowdID, in core: inout ShardCore) {
         guard report.counts.due > 0 else { return }
         core.journal.recordPass(report, of: self.crowds[crowd], in: &core.memory)

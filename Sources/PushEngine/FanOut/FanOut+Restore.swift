@@ -24,7 +24,7 @@ extension FanOut {
         // Whether a void removes members depends on the last join. The progress record may be older than this join.
         self.crowds[crowd].joined(seconds: member.joinedSeconds)
         let members = self.crowds.members(of: partition)
-        // Another ring is made only for the first member of an audience and environment.
+        // The first member of an audience in an environment needs a new ring.
         guard
             members.table.hasRoomForRing
                 || self.crowds[crowd].hasPass(in: member.environment),
@@ -199,8 +199,8 @@ extension FanOut {
         self.resumePassTraces(crowd, in: &core, now: now)
         self.schedule(crowd, in: &core, now: now)
     }
-    /// Restores owed alerts that no progress record covers. Their members started or stopped listening before the
-    /// newest alert had reached them.
+    /// Restores alerts that are owed to members, and that no progress record covers. These members started or stopped
+    /// listening before the newest alert had reached them.
     private mutating func restoreOwedAlerts(
         _ crowd: CrowdID, joins: [RestoredJoin], members: CrowdTable.Members, in core: inout ShardCore
     ) {

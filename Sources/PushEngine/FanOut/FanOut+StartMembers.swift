@@ -162,8 +162,8 @@ extension FanOut {
         for member in some { self.forgetStart(member, members: members, in: &core) }
         return !some.isEmpty
     }
-    /// Lets the owner be asked again later, because it has forgotten the audience. If the time of all start members is
-    /// over, they leave first.
+    /// Schedules another question to the owner, which has forgotten the audience. If the time of all start members is
+    /// over, they leave before.
     mutating func askLater(_ crowd: CrowdID, in core: borrowing ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         self.crowds[crowd].ownerForgot(

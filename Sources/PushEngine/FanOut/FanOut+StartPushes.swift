@@ -52,7 +52,7 @@ extension FanOut {
             self.crowds[crowd].appendStartBody(
                 round: round, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable), to: &$0)
         }
-        // The next members are announced before all pushes of this announcement have left.
+        // The next members are announced before the start has left to all announced members.
         if isShort { self.schedule(crowd, in: &core, now: now) }
     }
 

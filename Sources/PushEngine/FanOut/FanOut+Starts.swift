@@ -98,7 +98,7 @@ extension FanOut {
     /// Withdraws announcements whose pushes have not left. Nothing leaves until members are announced again.
     mutating func withdrawStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         guard self.crowds[crowd].withdrawStart() else { return }
-        // If no record may be written yet, one is written as soon as `state` has the versions.
+        // If no record may be written yet, it is written as soon as it may: `withdrawStart` has made it due.
         guard core.memory.mayWriteStarts(self.crowds[crowd]) else { return }
         self.writeStarts(crowd, in: &core, now: now)
         core.journal.batch.isUrgent = true

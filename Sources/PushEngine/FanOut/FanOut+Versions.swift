@@ -174,8 +174,8 @@ extension FanOut {
         }
         // If the follower has no name yet, `state` has records of its members only.
         let follower = self.crowds.follower(of: crowd).flatMap { self.crowds[$0].isNamed ? $0 : nil }
-        // The next life's crowd may have got no version yet. The versions in `state` belong to the life that is over.
-        // After the tombstones no record would say that this life is over.
+        // The next life's crowd may have got no version yet, so `state` still has the versions of the life that is
+        // over. Without this record, nothing would say after the tombstones that the life is over.
         if let follower { self.writeVersions(follower, entry: .none, in: &core) }
         core.journal.writeTombstones(of: self.crowds[crowd], keepsOthers: follower != nil, in: &core.memory)
         self.deadlines.remove(crowd)

@@ -1,7 +1,8 @@
 import DequeModule
 import PushModel
 
-/// The last forwarded record taken for each member, by its first position: where the record was first stored.
+/// For each member, the last forwarded record that was taken. The record is remembered by its first position: where it
+/// was first stored.
 ///
 /// When the partition of that position gets another owner, the new owner may forward the partition's last records
 /// again, in order. A repeated join would bring back a member that has left since. Records that a former owner had
@@ -15,16 +16,17 @@ struct ForwardedRecords {
         case isNew
         /// This owner took the record, or a record with a later first position.
         case isTaken
-        /// A former owner took a record with a later first position, and may not have written the outcome of this one.
+        /// A former owner took a record with a later first position, and may not have written the outcome of the
+        /// arriving one.
         case isTakenByOthers
     }
     private struct Taken {
         var origin: SourcePosition
         var isByOthers: Bool
-        /// Offset of the `state` record that has this position.
+        /// Offset of the `state` record that has this position; `Int64.max`: this owner took the record.
         var recordOffset: Int64 = .max
 
-        /// Judges an arriving record by the record taken; `nil`: the record taken says nothing about it.
+        /// Judges an arriving record by the record taken; `nil`: the record taken says nothing about the arriving one.
         func standing(of origin: SourcePosition, isLast: Bool, mayBeReplay: Bool) -> Standing? {
             guard self.origin.isOfSameLog(as: origin), origin.offset <= self.origin.offset else { return nil }
             guard self.isByOthers else { return .isTaken }

@@ -48,7 +48,8 @@ extension Journal {
         let key = self.appendMemberKey(token)
         self.writeTombstone(key: key, of: partition, entry: entry, in: &memory)
     }
-    /// First positions of the token's last record, if it was forwarded, and of the last one from any other partition.
+    /// First positions of two forwarded records of the token: the last one, and the last one from any other partition.
+    /// See `ForwardedRecords`.
     private func origins(
         of token: Span<UInt8>, partition: PartitionIndex, forwarded: borrowing ForwardedRecords
     ) -> (last: MemberRecord.Origin?, former: MemberRecord.Origin?) {
@@ -154,7 +155,7 @@ extension Journal {
         let wait = CrowdWait(of: id, crowd, for: .progress, number: crowd.records.progress.number, entry: entry)
         self.writeCrowd(.progress, of: crowd, wait, in: &memory) { progress.write(to: &$0) }
     }
-    /// Writes how far a crowd's start is.
+    /// Writes how far a crowd's start has got.
     mutating func writeStarts(
         _ progress: StartProgressRecord, of id: CrowdID, _ crowd: borrowing Crowd, in memory: inout ShardMemory
     ) {

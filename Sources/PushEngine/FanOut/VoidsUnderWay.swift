@@ -2,7 +2,7 @@ import PushModel
 
 /// Voids that Kafka has not acknowledged yet, and records that were read after them.
 ///
-/// A void removes every member whose record is before it. If Kafka does not accept the void at once, the void is
+/// A void removes every update member whose record is before it. If Kafka does not accept the void at once, it is
 /// written again. The void may then be stored behind later joins that were already under way, and a takeover would
 /// count these joins to the former life. While a void is under way, a partition therefore processes nothing but
 /// voids. Records already read wait here for a round trip of `state`, and no more are read (`recordRoom`).

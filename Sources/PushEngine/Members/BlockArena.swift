@@ -15,8 +15,8 @@ struct BlockHeader {
 /// A released block is merged with the free blocks behind it, and cut anew. The sizes in demand change, for instance
 /// when buckets are split, or when many small rings follow one ring of a million members. The arena only grows.
 @safe struct BlockArena: ~Copyable {
-    /// Number of entries of the largest block. It is chosen so that any block can be cut from a block of `granulesMax`:
-    /// the rest is empty, or has at least two granules.
+    /// Number of entries of the largest block. It is chosen so that any block can be cut from a free block of
+    /// `granulesMax` granules: either nothing or at least two granules remain.
     static var capacityMax: Int { 2 * (Self.granulesMax - 2 - 1) }
 
     private static var granule: Int { 8 }
@@ -86,8 +86,8 @@ struct BlockHeader {
 
     // MARK: Free blocks
 
-    /// Puts a block at the head of its size's free list. Each free block has a link to the one in front of it, too. This
-    /// link is stored in place of the first entry; every block has room for two entries.
+    /// Puts a block at the head of its size's free list. Each free block also has a link to the block in front of it in
+    /// the list. This link is stored in place of the first entry; every block has room for two entries.
     private mutating func putFree(_ id: BlockID, granules: Int) {
         let next = self.free[granules]
         let block = unsafe self.block(id)

@@ -2,8 +2,8 @@
 /// number names an element of `MemberTable`, and may be used again after `free`.
 struct MemberID: Identifier { let rawValue: Int32 }
 
-/// The members that one pass goes round: an audience's update members or start members in one environment. The number
-/// names an element of `MemberTable`.
+/// The members that one pass goes round, such as an audience's start members in one environment. The number names an
+/// element of `MemberTable`.
 struct RingID: Identifier { let rawValue: Int32 }
 
 /// The kind of a member. All members of a ring have one kind.

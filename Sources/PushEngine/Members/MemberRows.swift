@@ -177,7 +177,7 @@ struct RowField<Value: BitwiseCopyable> {
     private mutating func appendChunk(classNumber: Int) {
         let kind = self.classes[classNumber].kind
         let tokenByteCount = self.classes[classNumber].tokenByteCount
-        // Each field takes four bytes.
+        // Each row begins at a multiple of four bytes, because each field takes four bytes.
         let stride = (Self.tokenOffset(of: kind) + tokenByteCount + 3) & ~3
         let rowCount = min(1 << Self.rowBits, Self.chunkByteCountMax / stride)
         if self.chunkCount == self.chunkCapacity { self.growDirectory() }

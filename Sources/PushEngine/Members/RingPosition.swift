@@ -21,7 +21,7 @@ enum RingPosition {
         unsafe Self.hash(token) >> (64 - Self.bitCount)
     }
 
-    /// Returns the hash of a token. Its first bits are the position.
+    /// Returns the hash of a token. The high bits of the hash are the position.
     @unsafe static func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
         var state = State()
         var index = 0

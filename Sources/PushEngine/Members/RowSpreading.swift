@@ -9,7 +9,7 @@ enum RowSpreading {
     /// bucket.
     @inline(__always) static var rowsPerBucket: Int { 16 }
 
-    /// Returns the hash of a token. Its last bits name the bucket.
+    /// Returns the hash of a token. The low bits of the hash name the bucket.
     @inline(__always) @unsafe func hash(_ token: UnsafeRawBufferPointer) -> UInt64 {
         switch self {
         case .index(let hash): unsafe hash(token)

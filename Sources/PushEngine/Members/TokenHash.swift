@@ -1,8 +1,8 @@
 import PushModel
 
-/// A keyed hash of a raw token, which takes two words with one multiplication. The halves of each product are folded
-/// together, so that every bit of a word reaches every bit of the result. The hash is fast, and only its secret key
-/// keeps a stranger from preparing tokens with the same hash.
+/// A keyed hash of a raw token. One multiplication takes in two words. The halves of each product are folded together,
+/// so that every bit of a word reaches every bit of the result. The hash is fast, and only its secret key keeps a
+/// stranger from preparing tokens with the same hash.
 struct TokenHash {
     private let first: UInt64
     private let second: UInt64
@@ -20,8 +20,8 @@ struct TokenHash {
         let count = token.count
         var state = self.first
         var index = 0
-        // Every load below stays within the token: 16 bytes while more than 16 are left, then the last 16. In a token
-        // of 8 to 15 bytes they are the first 8 and the last 8; a shorter token is read byte by byte.
+        // Every load below stays within the token. While more than 16 bytes are left, 16 are taken; then the last 16. A
+        // token of 8 to 15 bytes is taken as its first 8 and its last 8 bytes. A shorter token is read byte by byte.
         while count &- index > 16 {
             state = Self.fold(unsafe token.word(at: index) ^ self.second, unsafe token.word(at: index &+ 8) ^ state)
             index &+= 16

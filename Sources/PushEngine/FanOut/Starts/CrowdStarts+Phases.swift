@@ -51,7 +51,7 @@ extension CrowdStarts {
 
     /// Whether there is nothing to do and nothing to remember.
     @inline(__always) var isIdle: Bool { self.rounds.isEmpty && !self.hasOrder && !self.records.progress.isDue }
-    /// Whether the start goes round, and `state` has the joins from before it.
+    /// Whether a start goes round, and `state` has the joins from before the start.
     @inline(__always) var mayLeave: Bool { self.hasOrder && self.records.hasMembersFromBefore }
     /// What the newest version means for the start that goes round.
     /// - Parameter new: the newest version's start; `nil`: none goes round.

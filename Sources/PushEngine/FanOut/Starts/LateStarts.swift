@@ -71,8 +71,8 @@ struct LateStarts {
     /// Announces members with the record that is about to be written.
     /// - Parameter most: maximum number of announced members.
     mutating func announce(max most: Int) {
-        // The previous record may have announced these members already. While that record is on its way, it may still
-        // be written to `state`.
+        // Members before this index are announced already, if only by a record on its way. That record may still become
+        // the last one in `state`.
         var index = self.announcedNext
         while index < self.joins.queue.count, index < most, self.joins.queue[index].offset >= 0 {
             self.offset = max(self.offset, self.joins.queue[index].offset + 1)

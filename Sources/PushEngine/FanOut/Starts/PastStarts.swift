@@ -18,7 +18,7 @@ extension CrowdStarts {
         }
         func isOver(nowMillis: Int64) -> Bool { self.lastSentMillis + RollingBudget.windowMillis <= nowMillis }
     }
-    /// Number of starts of one audience that are distinguished within an hour. More are not needed, because
+    /// Maximum number of starts of one audience that are remembered within an hour. More are not needed, because
     /// `start.per-hour` cannot be higher.
     static let pastMax = AppConfiguration.startsPerHourMax
 }

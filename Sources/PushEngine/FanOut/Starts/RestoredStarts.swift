@@ -7,7 +7,7 @@ struct RestoredStarts {
     /// A start whose version has expired: one element, or none.
     private var orders: [StartOrder] = []
 
-    /// Whether nothing was read of a start's progress, and nothing of a start in members' records.
+    /// Whether the restore has read neither a start's progress nor a member's mark.
     var isEmpty: Bool { self.progress == nil && self.marks.isEmpty }
     /// A start that continues although no version carries it; `nil`: none.
     var order: StartOrder? { self.orders.first }

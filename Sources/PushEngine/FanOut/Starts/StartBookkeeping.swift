@@ -61,7 +61,7 @@ struct StartBookkeeping {
         self.sentSinceProgress = 0
     }
     /// Takes Kafka's acknowledgement of a progress record.
-    /// - Returns: whether it is the last one written. If so, the pushes that it announces may leave.
+    /// - Returns: whether it is the last one written. If so, pushes to the members that it announces may leave.
     mutating func progressAcknowledged(_ number: UInt32, nowMillis: Int64) -> Bool {
         guard self.progress.acknowledged(number) else { return false }
         self.pace.measureAcknowledgement(afterMillis: nowMillis - self.progress.writtenMillis)

@@ -65,8 +65,8 @@ struct StartOrder {
             expiresSeconds: self.expiresSeconds)
     }
 
-    /// Appends the body of a push that starts the card with the newest content. Content and alert are those of
-    /// `newest`, if it has them and they fit.
+    /// Appends the body of a push that starts the card. The content is that of `newest`, if it has content that fits.
+    /// Its alert replaces the start's own if it arrived later and fits, too.
     /// - Parameter channel: the audience's channel, for phones that can listen; empty: there is none.
     func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8] = [], to body: inout [UInt8]) {
         var part = self.part(isChannelCapable: isChannelCapable, channel: channel)

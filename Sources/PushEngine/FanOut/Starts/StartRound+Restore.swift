@@ -57,7 +57,7 @@ extension StartRound {
             let end = table.fill(
                 self.ring, from: UInt64(from), limit: StartProgressRecord.unansweredMax, into: &entries)
             for entry in entries where Int64(entry.position) < part.horizon && members.count < most {
-                // Members that joined late are not met in the ring's order. Those that have left are not members now.
+                // Late members are not met in the ring's order, and ghosts have left.
                 guard Self.isMetInRound(entry.member, in: table), counted.insert(entry.member).inserted else {
                     continue
                 }

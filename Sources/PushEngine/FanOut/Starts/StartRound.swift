@@ -72,7 +72,7 @@ struct StartRound {
     // MARK: Begin and end
 
     /// Begins the round of a start.
-    /// - Parameter count: number of members that the start is for.
+    /// - Parameter count: number of members from `position` on that are owed the start.
     mutating func begin(at position: Int64 = 0, count: Int, lateOffset: Int64 = 0) {
         self.position = position
         self.metHere = []
@@ -274,7 +274,7 @@ struct StartRound {
         guard isBack, let current, !(ghost?.names(current) ?? false),
             !table.flags(of: member).contains(.isServedEarly)
         else { return false }
-        // The member has not been sent the start that goes round, even if it was sent another.
+        // The member has not been sent the start that goes round, even if it was sent another start.
         table.insertFlag(.isLate, of: member)
         return true
     }
@@ -488,10 +488,8 @@ struct StartRound {
 
     /// Takes over members that a restored record names. They surely were not started.
     mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
-    /// Takes over a late member that waits. A restore has read its record.
-    /// - Parameters:
-    ///   - number: number of the record, as if it had been written here.
-    ///   - offset: offset of the record in `state`.
+    /// Takes over a late member that waits. A restore has read its record, at this offset in `state`.
+    /// - Parameter number: number of the record, as if it had been written here.
     mutating func lateRead(_ member: MemberID, number: UInt32, offset: Int64, in table: inout MemberTable) {
         table.insertFlag(.isLate, of: member)
         self.late.joined(member, number: number)
