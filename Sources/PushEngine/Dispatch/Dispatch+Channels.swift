@@ -29,7 +29,8 @@ extension Dispatch {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// The distance after this number of steps (`throttleStep`), milliseconds.
+    /// The distance after this number of steps (`throttleStep`), milliseconds. A doubling that has begun counts in
+    /// full.
     /// - Parameter steps: at most `throttleStepsMax`.
     static func channelDistanceMillis(_ distanceMillis: Int64, steps: UInt8) -> Int64 {
         let doublings =

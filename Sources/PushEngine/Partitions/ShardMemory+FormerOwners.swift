@@ -3,7 +3,7 @@ import PushModel
 /// Former owners of a partition, as a restore of its `state` finds them (contract: One owner), and pushes that they may
 /// have sent without a record.
 extension ShardMemory {
-    /// Marks the slot as without a record, so that each former owner may have sent a push of the slot.
+    /// Marks the slot as without a record. Each former owner then counts as one that may have sent a push of the slot.
     mutating func markUnrecorded(_ slot: SlotID) { self.slots[slot].ownersSinceRecord = FormerOwners.countMax }
 
     /// Whether a former owner may have sent a push of the slot without a record.

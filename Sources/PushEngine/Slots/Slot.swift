@@ -120,7 +120,7 @@ struct Slot {
     /// The update that must follow `pending` and cannot be merged into it: an end behind an unsent start, or content
     /// that does not fit beside an unsent alert.
     var behind = UpdateID.none
-    /// The ledger entry of unresolved offsets not yet covered by a state record.
+    /// The ledger entry of the slot's events from an input topic that no state record covers yet.
     var openEntry = EntryID.none
     /// The activity id, then the raw token.
     var identity = ByteArena.none

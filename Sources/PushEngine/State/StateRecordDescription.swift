@@ -90,9 +90,9 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var partitions: [Partition]
         /// The audience's versions, the newest last.
         public var versions: [Version]
-        /// Units of the ledger for members without `frequent-updates` that are out.
+        /// Units that are out in the ledger for members without `frequent-updates`.
         public var budgetUnitsOut: Int
-        /// Units of the ledger for members with `frequent-updates` that are out.
+        /// Units that are out in the ledger for members with `frequent-updates`.
         public var frequentBudgetUnitsOut: Int
         /// The audience's channels, at most one in each environment.
         public var channels: [Channel] = []
