@@ -50,8 +50,8 @@ public enum EventRules {
     static let secondsFrom1970To2001: Int64 = 978_307_200
     static let epoch2001Hint =
         "; this looks like a date counted from 2001, as Swift's timeIntervalSinceReferenceDate is: add 978,307,200"
-    /// Distance from now in seconds, after conversion, within which a `dismissal-date` is taken for one counted from
-    /// 2001.
+    /// A `dismissal-date` is taken for one counted from 2001 if, converted, it is at most this many seconds before or
+    /// after now.
     static let dismissalNearSecondsMax: Int64 = 86_400
 
     /// Checks that `dismissal-date` was not counted from 2001. Any other past date is allowed, and means now.
