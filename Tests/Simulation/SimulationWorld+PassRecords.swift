@@ -144,8 +144,8 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        // A partition forgets its numbers together with its members. A member that joins later is counted again if a
-        // new owner still has the audience.
+        // A partition that forgets an audience's members also forgets its numbers. Members that join later are counted
+        // again if a new owner still has the audience.
         let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
         return newer < Self.versionsSummedMax && wasVoided != true
             && !(self.moveTimes[partition] ?? []).contains { $0 >= since }

@@ -62,7 +62,7 @@ public struct ConnectionPool: Sendable {
     /// Number of requests given to one connection before the next is chosen. These requests fit one TLS record, and a
     /// burst is still spread over connections.
     static let runLength = 32
-    /// Time after the last call of `wanted` at which earlier demand is forgotten, milliseconds.
+    /// Demand is forgotten this long after the last call of `wanted`, milliseconds.
     static let demandMemoryMillis: Int64 = 1_000
     /// Maximum number of streams refused in a row, beyond the number in flight when the row began. At this number the
     /// connection is retired.

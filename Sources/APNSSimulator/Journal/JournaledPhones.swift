@@ -4,7 +4,8 @@ public import DeviceModel
 public struct JournaledPhones {
     var store: DeviceStore
     private let rules: DeviceRules
-    /// When the last push arrived. Entries about rotated tokens have no time of their own.
+    /// When the last push arrived. A rotation of a token is taken to happen at this time, because its entry has no
+    /// time.
     private var newestMillis: Int64 = 0
 
     /// - Parameter rules: those of the simulator that wrote the journal.

@@ -13,7 +13,7 @@ struct Answer {
     var messageID: (UInt64, UInt64)
     /// The `timestamp` of a 410, milliseconds since 1970.
     var timestampMillis: Int64 = 0
-    /// An answer from a fault, which replaces `reason`.
+    /// The answer of a fault, or `AnswerForms.fieldsTooLarge`; `nil` if `reason` gives the answer.
     var prepared: PreparedAnswer?
     /// Index of the token that was pushed to; -1 if it is unknown.
     var token: Int32 = -1

@@ -230,7 +230,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
         }
     }
 
-    /// Appends the address of the push's page, after the push's id. - Returns: whether there is one.
+    /// Appends the address of the push's page, after the push's id. Returns whether the push has such a page.
     private func appendPage(_ answer: Answer) -> Bool {
         guard let pageOfPush = self.shared.configuration.pageOfPush, !answer.isAboutChannels, !answer.isPassedOver,
             let page = pageOfPush(MessageID.text(answer.messageID))

@@ -56,8 +56,8 @@ struct SinkSession {
         [0x88, 0x00, 7] + Array("apns-id".utf8) + [36] + Array("5117ca11-0000-4000-8000-000000000000".utf8)
     private static let refusedBlock: [UInt8] = [0x8C]
 
-    /// Takes bytes from the client. Appends what must be sent at once to `output`, and requests to answer to
-    /// `finished`.
+    /// Takes bytes from the client. Appends to `output` what must be sent at once, and to `finished` the requests that
+    /// can be answered.
     mutating func receive(_ bytes: Span<UInt8>, output: inout [UInt8]) {
         guard self.state == .open else { return }
         if self.rest.isEmpty {

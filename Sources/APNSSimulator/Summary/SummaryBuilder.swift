@@ -31,7 +31,7 @@ struct SummaryBuilder {
     private struct Groups<Key: Hashable & Sendable>: Sendable {
         private var counted: [Key: Group] = [:]
         private var last: (key: Key, group: Group)?
-        /// Cards of groups beyond those that are counted apart.
+        /// Number of cards in groups that have no count of their own, because there are too many groups.
         private(set) var otherwise = 0
 
         mutating func add(_ key: Key, token: Int, device: Int) {
