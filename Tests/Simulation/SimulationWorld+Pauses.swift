@@ -6,7 +6,7 @@ import ShardLoop
 /// Operators' commands that pause and resume passes. The judge compares the offsets of their records in `routed` with
 /// the offsets up to which workers have read `routed`.
 extension SimulationWorld {
-    /// Time within which workers must obey a pause (fan-out, "Stopping a pass").
+    /// Time within which workers must obey a pause.
     static let obedienceMillis: Int64 = 1_000
 
     // MARK: Orders

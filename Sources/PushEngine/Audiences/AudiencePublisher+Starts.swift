@@ -1,6 +1,6 @@
 import PushModel
 
-/// Takes the starts of an audience at its owner (fan-out contract: `start` to start members). For update members, a
+/// Takes the starts of an audience at its owner (fan-out contract: Starts of an audience). For update members, a
 /// start is an update without an alert, and its content is merged like that of any other update. The start itself waits
 /// unmerged for the next version. The start does not take over an earlier alert, and does not pass on its own alert.
 extension AudiencePublisher {

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Decides when crowds have something to do, and writes down how far their passes are (fan-out, "Progress").
+/// Decides when crowds have something to do, and writes down how far their passes are (fan-out contract: Progress).
 extension FanOut {
     /// Reschedules a crowd after any change. Its passes go into their lanes' queues, or the crowd waits for the next
     /// time at which something is due.

@@ -1,7 +1,7 @@
 import APNSProtocol
 import PushModel
 
-/// How start members are served, and what answers to their pushes mean (fan-out, "`start` to start members").
+/// How start members are served, and what answers to their pushes mean (fan-out contract: Starts of an audience).
 extension FanOut {
     /// Fills `request` with the next push of a start round; `false`: none can leave.
     mutating func sendNextStart(

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Starts in a partition: when their pushes leave, and what is written down (fan-out, "`start` to start members").
+/// Starts in a partition: when their pushes leave, and what is written down (fan-out contract: Starts of an audience).
 extension FanOut {
     // MARK: Begin and end
 

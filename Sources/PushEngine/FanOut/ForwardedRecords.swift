@@ -50,7 +50,7 @@ struct ForwardedRecords {
             if !self.last.origin.isOfSameLog(as: taken.origin) { self.former = self.last }
             self.last = taken
         }
-        /// The history without what `state` records below an offset say; `nil`: nothing remains.
+        /// The history, without positions that come from `state` records below an offset; `nil`: nothing remains.
         func since(_ offset: Int64) -> History? {
             let former = self.former.flatMap { $0.recordOffset < offset ? nil : $0 }
             guard self.last.recordOffset < offset else { return History(last: self.last, former: former) }

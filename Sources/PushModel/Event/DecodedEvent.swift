@@ -23,7 +23,7 @@ public struct ByteRange: Equatable, Sendable {
     @inlinable public var range: Range<Int> { Int(self.start)..<(Int(self.start) + Int(self.count)) }
 }
 
-/// What an event asks for (contract: field `event`).
+/// What an event asks for (the field `event`).
 public enum EventKind: UInt8, Sendable, CaseIterable {
     /// The values of `event`, as the page Events of the documentation describes them.
     case register, unregister, start, update, end, open
@@ -35,7 +35,7 @@ public enum PushEnvironment: UInt8, Sendable, CaseIterable {
     case production, development
 }
 
-/// Where an event is addressed (contract: field `to`).
+/// Where an event is addressed (the field `to`).
 public enum EventTarget: UInt8, Sendable {
     /// The activity that the record's key names, by its registered token.
     case activity

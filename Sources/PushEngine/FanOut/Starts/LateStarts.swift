@@ -1,7 +1,7 @@
 import DequeModule
 
-/// Members that joined while a start went round. A record in `state` announces these members up to an offset, and other
-/// members up to a position.
+/// Members that joined while a start went round. The start's progress record announces all late members whose own
+/// records are below an offset. It announces other members up to a position in the ring.
 struct LateStarts {
     private var joins = LateJoins()
     /// Number of joins at the front of the queue that are announced. `announcedNext` is the number once the record on
@@ -89,8 +89,8 @@ struct LateStarts {
         for join in self.joins.queue where join.offset >= 0 && self.joins.isWaiting(join) {
             self.offset = min(self.offset, join.offset)
         }
-        // Kafka may store records in a different order than they were sent. A member that misses its start is better
-        // than a served member that gets a second one.
+        // Kafka may store records in another order than they were sent, so a waiting member's record may be before that
+        // of a served one. It is better that the waiting member misses the start than that the other gets it twice.
         self.offset = max(self.offset, self.servedOffset)
     }
 }

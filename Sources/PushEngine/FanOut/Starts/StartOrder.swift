@@ -22,7 +22,7 @@ struct StartStamp: Hashable, Comparable {
     }
 }
 
-/// One `start` of an audience, as it goes to push-to-start tokens (fan-out, "`start` to start members").
+/// One `start` of an audience, as it goes to push-to-start tokens (fan-out contract: Starts of an audience).
 ///
 /// Later versions of the life carry the start until it expires, a newer start replaces it, or the life ends. A
 /// partition gets the start with any of these versions. Life and stamp distinguish the start from every other one.
@@ -81,8 +81,8 @@ struct StartOrder {
         }
         let own = self.layer.blob.span.extracting(self.layer.alert.range)
         if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
-        // Without a token request that was added here, the start's own content fits: that was checked when the event
-        // was accepted. The bytes of an added channel were not counted then.
+        // The start's own content fits if no `input-push-token` is added: its size was checked when the event was
+        // accepted. The bytes of an added channel were not counted then.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }

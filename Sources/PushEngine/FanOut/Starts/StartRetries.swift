@@ -84,7 +84,7 @@ struct StartRetries {
     }
 
     // MARK: Records
-    /// Decides which members the record that is about to be written names.
+    /// Decides which members are named by the record that is about to be written.
     /// - Parameter namesAll: whether the record also names members that are due.
     /// - Returns: the members that it names.
     mutating func announce(nowMillis: Int64, namesAll: Bool) -> [MemberID] {

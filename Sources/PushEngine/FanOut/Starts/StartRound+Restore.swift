@@ -27,7 +27,7 @@ extension StartRound {
         _ start: StartStamp, part: StartProgressRecord.Round?, at position: Int64, unheardMax: Int,
         in table: inout MemberTable, entries: inout [RingEntry]
     ) -> [MemberID] {
-        // A ghost may rejoin at a position that the round has not reached.
+        // A ghost may rejoin at a position that the round has not reached. It must not be sent the start again.
         for (member, sent) in self.ghosts where sent.names(start) { self.sentEarly(to: member, in: &table) }
         let named = (part?.named ?? []).compactMap { self.member(at: $0, in: table, entries: &entries) }
         self.begin(

@@ -1,6 +1,6 @@
 import PushModel
 
-/// How far a partition has brought one start to the start members of one ring (fan-out, "`start` to start members").
+/// How far a partition has brought one start to the start members of a ring (fan-out contract: Starts of an audience).
 ///
 /// The ring is walked once, from its first position to its last. Before a member is sent the start, a record in `state`
 /// announces that the member may have been sent it. The record announces members in the ring's order up to `horizon`,
@@ -243,7 +243,7 @@ struct StartRound {
         table.insertFlag(.isServedEarly, of: member)
         self.servedEarly.insert(member)
     }
-    /// Remembers a member that a push of this start may have reached, and that is sent another.
+    /// Remembers a member that a push of this start may have reached, and that is sent another push.
     mutating func mayHaveArrived(at member: MemberID) { self.maybeSent.insert(member) }
 
     // MARK: Members
@@ -389,8 +389,8 @@ struct StartRound {
     private static var scannedMax: Int { 16_384 }
     /// Minimum number of members that are looked up together, even if fewer are wanted.
     private static var scannedMin: Int { 64 }
-    /// Moves `nextHorizon` on, for the record that is about to be written. It then covers the next member, and members
-    /// that the round reaches soon.
+    /// Moves `nextHorizon` on, for the record that is about to be written. The record then announces the next member,
+    /// and members that the round reaches soon.
     private mutating func extendHorizon(
         countMax: Int, resends: Bool, spread: StartSpread, in table: borrowing MemberTable,
         entries: inout [RingEntry], now: EngineTime

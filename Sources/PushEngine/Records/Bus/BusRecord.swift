@@ -1,7 +1,7 @@
 import PushModel
 
-/// The kind of a record of `routed` (fan-out contract: `routed` as a bus), named by its header `RecordHeader.kind`. A
-/// record without the header is an event that was on the wrong partition.
+/// The kind of a record of `routed` (fan-out contract: Commands between workers). The record's header
+/// `RecordHeader.kind` names it. A record without the header is an event that was on the wrong partition.
 public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// An event, as its producer wrote it.
     case event
