@@ -37,9 +37,10 @@ public struct SimulatorStatistics: Equatable, Sendable, Codable {
     public var channelRequestsAccepted = 0
     /// Number of refusals, by reason. A refusal by a fault is counted under the fault's reason, or under its status.
     public var refused: [String: Int] = [:]
-    /// Number of requests reset, never answered or lost with a connection cut by a fault.
+    /// Number of requests that a fault kept from a normal answer: reset, never answered, lost with a cut connection, or
+    /// answered with frames written by hand.
     public var unanswered = 0
-    /// Number of pushes without an answer, or refused by a fault, that the device got all the same.
+    /// Number of requests that were carried out although a fault left them without an answer, or gave an `OddAnswer`.
     public var unansweredApplied = 0
     /// Number of reactions of devices to pushes, by `Device.Reaction`.
     public var reactions: [String: Int] = [:]

@@ -4,7 +4,7 @@ public import Redaction
 /// The certificate authorities that a client trusts.
 public enum TLSTrustRoots: Equatable, Sendable {
     /// The authorities of the operating system, where OpenSSL looks for them. `SSL_CERT_FILE` and `SSL_CERT_DIR` can
-    /// change the place.
+    /// name other places.
     case system
     /// The path of a file with certificates in PEM.
     case file(path: String)

@@ -90,7 +90,7 @@ extension ConnectionPool {
             guard stream.state == .inFlight else { return nil }
             return PushEnd(push: stream.push, micros: max(0, micros - stream.beganMicros))
         }
-        // Actions for this connection must not reach the next one with its number.
+        // Actions for this connection must not reach the next connection that gets its number.
         self.actions.removeAll { $0.connectionToTouch == connection }
         self.creditSum -= member.credit
         self.members[connection] = Member(configuration: self.configuration)

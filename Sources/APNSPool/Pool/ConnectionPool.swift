@@ -64,8 +64,8 @@ public struct ConnectionPool: Sendable {
     static let runLength = 32
     /// Demand is forgotten this long after the last call of `wanted`, milliseconds.
     static let demandMemoryMillis: Int64 = 1_000
-    /// Maximum number of streams refused in a row, beyond the number in flight when the row began. At this number the
-    /// connection is retired.
+    /// A connection is retired after this number of refused streams in a row, in addition to the number that was in
+    /// flight when the row began.
     static let refusedInRowMax = 8
     /// Least number of connection numbers for connections that drain or are being closed.
     static let drainingMin = 4
@@ -122,8 +122,8 @@ public struct ConnectionPool: Sendable {
     var waitingSinceMillis: Int64 = 0
     var lastWantedMillis: Int64 = .min / 2
     var replacementsDue = 0
-    /// By app: the last renewal of connections after a refused topic. The connections may have been older than the
-    /// key's right to the topic.
+    /// By app: the last renewal of connections after a refused topic. An old connection may refuse a topic that the key
+    /// was allowed later.
     var topicRefreshes: [UInt16: TopicRefresh] = [:]
 
     // The connection that gets the next requests, and how many more it gets.

@@ -70,7 +70,8 @@ public struct ProxyTunnel: Sendable {
         guard self.byteCount <= Self.headByteCountMax else { return self.refuse(.headTooLong) }
         guard byte == UInt8(ascii: "\n") else {
             self.line.append(byte)
-            // Bytes that are not HTTP may never end a line.
+            // Bytes that are not HTTP might never contain a line's end, so the beginning of the line is checked
+            // already.
             if self.status == nil, !self.mayBeStatusLine { self.refuse(.notHTTP) }
             return
         }

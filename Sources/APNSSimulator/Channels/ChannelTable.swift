@@ -37,7 +37,7 @@ struct BroadcastChannel {
     var isRegistered: Bool { self.deletedMillis == nil }
 }
 
-/// Every channel that was made and may still be needed, by a number that is never reused.
+/// Every channel that was made and may still be needed. Each has a number that is never reused.
 struct ChannelTable {
     /// Maximum number of deleted channels that are kept for their stored messages; the oldest are dropped first.
     static let deletedKeptMax = 10_000

@@ -49,8 +49,8 @@ extension ControlServer {
                 for try await buffer in request.body {
                     for byte in buffer.readableBytesView {
                         guard byte <= UInt8(ascii: " ") else {
-                            // One digit more than a token may have is kept, so that a word that is too long does not
-                            // pass for a token.
+                            // One digit more than a token may have is kept. Without it, a word that is too long would
+                            // be cut to a valid token.
                             if word.count <= Self.digitCountMax { word.append(byte) }
                             continue
                         }

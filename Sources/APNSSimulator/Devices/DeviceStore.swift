@@ -116,7 +116,7 @@ extension Span<UInt8> {
     func equals(_ bytes: ArraySlice<UInt8>) -> Bool {
         guard self.count == bytes.count else { return false }
         guard self.count > 0 else { return true }
-        // Both pointers are used within the closures only, and both runs have `count` bytes.
+        // Both pointers are used within the closures only, and each points to `count` bytes.
         return self.withUnsafeBytes { left in
             bytes.withUnsafeBytes { right in memcmp(left.baseAddress!, right.baseAddress!, left.count) == 0 }
         }

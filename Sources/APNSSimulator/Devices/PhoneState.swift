@@ -1,6 +1,7 @@
-/// What is known of a phone beside its card. Only a phone that listens, has got a message, or is away has this state.
+/// What is known of a phone in addition to its card. Only a phone that listens, has got a message, or is away has this
+/// state.
 struct PhoneState {
-    /// A push that arrived while the phone was away. APNs stores one.
+    /// A push that arrived while the phone was away. APNs stores only the newest.
     struct WaitingPush {
         /// Index into the tokens.
         var token: Int

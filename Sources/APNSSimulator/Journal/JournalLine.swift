@@ -4,7 +4,7 @@ import DeviceModel
 struct JournalLine {
     private static let bodyByteCountMax = 1 << 20
 
-    /// Number of bytes of the body behind the line; -1 for none.
+    /// Number of bytes of the body that follows the line; -1 for none.
     let bodyByteCount: Int
     /// The entry without its body.
     private let bare: JournalEntry

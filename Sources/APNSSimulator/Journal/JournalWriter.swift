@@ -9,7 +9,8 @@ struct JournalWriter {
     /// Why writing has stopped; `nil` if it has not.
     private(set) var failure: String?
 
-    /// Opens `path`, making the file if necessary, and removes everything behind `byteCount`: an incomplete entry.
+    /// Opens `path`, making the file if necessary. Keeps the first `byteCount` bytes, and removes the incomplete entry
+    /// after them.
     init(path: String, keeping byteCount: Int64) throws(JournalReader.Fault) {
         self.descriptor = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o644)
         guard self.descriptor >= 0, ftruncate(self.descriptor, off_t(byteCount)) == 0 else {

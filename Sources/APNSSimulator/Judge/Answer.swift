@@ -38,7 +38,7 @@ enum Success {
     case deleted
 }
 
-/// An answer that a fault requests: any status, any body.
+/// An answer that a fault requests, or `AnswerForms.fieldsTooLarge`. It may have any status and any body.
 final class PreparedAnswer: Sendable {
     let status: Int
     /// The answer's name in the statistics.

@@ -125,8 +125,8 @@ public struct DeviceSummary: Sendable {
 public struct SummaryQuery: Sendable {
     /// Only tokens that begin with these hex digits.
     public var prefix = ""
-    /// Only tokens of this kind. `nil`: all tokens, each card once. An update token whose push-to-start token is known
-    /// is then left out.
+    /// Only tokens of this kind. `nil`: all tokens, each card once. An update token is then left out while the
+    /// push-to-start token of its card is alive.
     public var kind: TokenKind?
     /// Least time between two pushes to a token, in milliseconds. A token with closer pushes differs. `nil`: not
     /// checked.

@@ -4,7 +4,7 @@ import PushModel
 /// Counts what phones show and have received, piece by piece, in two passes. What most cards show is known only after
 /// the first pass.
 struct SummaryBuilder {
-    /// Maximum number of groups that are counted apart. Further groups are counted together.
+    /// Maximum number of groups that are counted one by one. Cards of further groups are counted together.
     private static let groupsCountedMax = 65_536
 
     private struct ShownKey: Hashable {

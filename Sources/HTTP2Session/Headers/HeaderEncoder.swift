@@ -5,8 +5,8 @@
 /// gets requests without fields. Its HEADERS frame is replaced by one of ours. Nothing else compresses in this
 /// direction, so the peer's table depends on this encoder alone.
 struct HeaderEncoder {
-    /// Maximum number of templates with plans. At the maximum, a new template takes the plan of one that no message
-    /// waits for. If messages wait for all plans, the maximum is exceeded. A hundred apps with two priorities fit.
+    /// Maximum number of templates with plans. At the maximum, a new template takes over a plan that no message waits
+    /// for. If messages wait for all plans, the maximum is exceeded. A hundred apps with two priorities fit.
     static let plansMax = 256
     /// Size of the largest frame that every peer accepts, bytes (RFC 9113 §4.2). A longer block is continued in
     /// CONTINUATION frames.
@@ -40,7 +40,7 @@ struct HeaderEncoder {
 
     private mutating func find(_ template: HTTP2HeaderTemplate) -> Int {
         if let index = self.planIndexes[ObjectIdentifier(template)] { return index }
-        // A plan that no message waits for is reused. If messages wait for all plans, another is added.
+        // At the maximum, a plan that no message waits for is reused. If messages wait for all plans, another is added.
         var index = -1
         if self.plans.count >= Self.plansMax {
             for offset in 0..<self.plans.count {
