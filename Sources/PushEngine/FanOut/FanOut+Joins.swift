@@ -322,7 +322,7 @@ extension FanOut {
         self.carryOut(effects, of: crowd, in: &core)
         self.countWaiting(due.all, in: &core)
     }
-    /// Counts members that are no longer owed a version or an alert, by the reason.
+    /// Counts members that are no longer owed a version or an alert, and why.
     mutating func settle(
         _ settled: Crowd.Settled, of crowd: CrowdID, into settlement: MemberSettlement, in core: inout ShardCore
     ) {

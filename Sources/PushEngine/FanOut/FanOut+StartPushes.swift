@@ -52,7 +52,7 @@ extension FanOut {
             self.crowds[crowd].appendStartBody(
                 round: round, isChannelCapable: members.table.flags(of: member).contains(.isChannelCapable), to: &$0)
         }
-        // The next members are announced before the start has left to all announced members.
+        // The next members are announced before all announced members have been sent the start.
         if isShort { self.schedule(crowd, in: &core, now: now) }
     }
 

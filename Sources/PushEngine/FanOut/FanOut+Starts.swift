@@ -119,7 +119,7 @@ extension FanOut {
         core.memory.counters.startMembers.due &+= UInt64(truncatingIfNeeded: count)
         core.memory.counters.startMembers.waiting &+= UInt64(truncatingIfNeeded: count)
     }
-    /// Counts start members that are no longer owed a start, by the reason.
+    /// Counts start members that are no longer owed a start, and why.
     mutating func settleStarts(
         _ count: Int, into reason: WritableKeyPath<MemberCounters, UInt64>, in core: inout ShardCore
     ) {

@@ -59,8 +59,8 @@ struct BlockHeader {
         return id
     }
 
-    /// Gives a block back, and merges it with the free blocks behind it. The parts of a block that was cut are merged
-    /// again when the first part is given back.
+    /// Gives a block back, and merges it with the free blocks behind it. So when the first part of a cut block is given
+    /// back, it is merged with the parts that are free by then.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {

@@ -3,7 +3,7 @@ import PushModel
 /// How start members of a crowd join, leave and are restored. `CrowdStarts` decides; the engine journals and counts.
 extension Crowd {
     // MARK: Joining
-    /// Remembers the time of a start member's join that was taken.
+    /// Remembers when a start member joined.
     mutating func startJoinTaken(seconds: UInt32) { self.starts.joinTaken(seconds: seconds) }
     /// Sets a start member's flags and time as its join says: see `CrowdStarts.joined`.
     mutating func startJoined(
@@ -25,7 +25,7 @@ extension Crowd {
     }
 
     // MARK: Leaving
-    /// Makes a start member that leaves a ghost, if necessary: see `CrowdStarts.left`.
+    /// Turns a leaving start member into a ghost, if necessary: see `CrowdStarts.left`.
     mutating func startLeaves(
         _ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime
     ) -> Int? {

@@ -1,9 +1,9 @@
 import PushModel
 
-/// What a crowd counts and reports of its starts: see `StartReports`.
+/// What a crowd counts and reports about its starts: see `StartReports`.
 extension Crowd {
     // MARK: Counting
-    /// Counts a start member that is no longer owed a start, by the reason.
+    /// Counts a start member that is no longer owed a start, and why.
     mutating func startSettled(of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>) {
         self.starts.reports.settled(of: start, into: reason)
     }

@@ -173,7 +173,7 @@ extension Crowd {
     }
     /// Remembers a push of a start that may have arrived although its result is unknown.
     mutating func startMayHaveArrived(_ push: borrowing MemberPush) { self.starts.mayHaveArrived(push) }
-    /// Lets a member whose push surely did not arrive wait for another: see `CrowdStarts.surelyNotArrived`.
+    /// Lets a member whose push surely did not arrive wait for another push: see `CrowdStarts.surelyNotArrived`.
     mutating func startAgain(
         _ push: borrowing MemberPush, delayMillis: Int64, isEarlierDeath: Bool, in table: inout MemberTable,
         now: EngineTime

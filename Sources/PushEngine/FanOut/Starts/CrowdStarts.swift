@@ -274,7 +274,7 @@ struct CrowdStarts: ~Copyable {
     }
     /// Seconds after which a member's repeated join is written down again. The join's time then replaces the old one.
     static let rejoinSeconds: UInt32 = 86_400
-    /// Remembers the time of a join that was taken.
+    /// Remembers when a member joined, if no other member has joined since.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
     /// Remembers for a new member of a round what its token was sent in the other environment's ring. The token has
     /// moved from there.
@@ -327,7 +327,7 @@ struct CrowdStarts: ~Copyable {
         self.records.memberAcknowledged(number)
         if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
     }
-    /// Makes a member that leaves a ghost, if starts that it was sent have to be remembered.
+    /// Turns a leaving member into a ghost, if starts that it was sent have to be remembered.
     /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered. The caller then
     ///   removes the member.
     mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
@@ -432,7 +432,7 @@ struct CrowdStarts: ~Copyable {
         progress.past = self.past.recorded(announced: isAnnounced ? self.orderStamp : nil, now: now)
         return progress
     }
-    /// Takes Kafka's acknowledgement of a record. If it is the last one written, pushes to the members that it
+    /// Takes Kafka's acknowledgement of a progress record. If it is the last one written, pushes to the members that it
     /// announces may leave.
     /// - Returns: whether it is the last one written.
     mutating func recordAcknowledged(_ number: UInt32, now: EngineTime) -> Bool {
