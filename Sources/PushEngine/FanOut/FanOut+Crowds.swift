@@ -53,7 +53,7 @@ extension FanOut {
 
     // MARK: Progress
     /// Writes how far the crowd's passes are.
-    /// - Parameter entry: resolved when Kafka has the record; `none`: no event waits for it.
+    /// - Parameter entry: not resolved before Kafka has the record; `none`: no event waits for the record.
     mutating func writeProgress(_ crowd: CrowdID, entry: EntryID = .none, in core: inout ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         let progress = self.crowds[crowd].writeProgress(

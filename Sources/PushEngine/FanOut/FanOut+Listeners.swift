@@ -29,7 +29,7 @@ extension FanOut {
     }
     /// Asks the audience's owner for its newest version.
     /// - Parameters:
-    ///   - entry: resolved when Kafka has the question; `none`: no event waits for it.
+    ///   - entry: not resolved before Kafka has the question; `none`: no event waits for the question.
     ///   - joining: environment of the member that is joining.
     mutating func ask(
         _ crowd: CrowdID, entry: EntryID = .none, joining: PushEnvironment? = nil, in core: inout ShardCore

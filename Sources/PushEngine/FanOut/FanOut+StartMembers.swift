@@ -163,7 +163,7 @@ extension FanOut {
         return !some.isEmpty
     }
     /// Schedules another question to the owner, which has forgotten the audience. If the time of all start members is
-    /// over, they leave before.
+    /// over, they leave before the question.
     mutating func askLater(_ crowd: CrowdID, in core: borrowing ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         self.crowds[crowd].ownerForgot(

@@ -190,7 +190,7 @@ extension Journal {
     // MARK: The bus
     /// Asks the audience's owner for its newest version.
     /// - Parameters:
-    ///   - entry: resolved when Kafka has the question; `none`: no event waits for it.
+    ///   - entry: not resolved before Kafka has the question; `none`: no event waits for the question.
     ///   - joining: environment of the member that is joining.
     ///   - members: members of the crowd's partition.
     mutating func ask(

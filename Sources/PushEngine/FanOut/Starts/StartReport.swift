@@ -6,7 +6,7 @@ struct StartReport: Equatable {
     /// The start's life; 0: there is no start.
     var life: Int64 = 0
     var stampSeconds: Int64 = 0
-    /// Number of members by what became of them. `due` counts all start members that the start is for, including those
+    /// Members, counted by what became of them. `due` counts all start members that the start is for, including those
     /// that joined late. `repeated` counts requests that were sent again.
     var counts = MemberCounters()
     /// Number of update tokens that joined the audience in this partition while the start went round. They are
