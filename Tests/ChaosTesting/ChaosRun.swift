@@ -349,8 +349,8 @@ package final class ChaosRun {
             faults.append("… and \(audit.faultCount - audit.faults.count) more")
         }
         faults += try await self.unaccounted(audit)
-        // Distance and stamps of broadcasts are judged by the journal, which survives a kill of APNs. That judge also
-        // excuses pauses.
+        // Violations about distances and stamps of broadcasts are left out here. `BroadcastRules` judges those by the
+        // journal, which survives a kill of APNs, and excuses pauses.
         for violation in self.stage.channelViolations where violation.kind == .request || violation.kind == .payload {
             faults.append("channel \(violation.channel): \(violation.kind.rawValue): \(violation.detail)")
         }

@@ -47,8 +47,8 @@ struct StartRecords {
         var starts: Counts?
     }
 
-    /// All counts that each partition reported, by version, in the order of the topic. The last ones count. A record
-    /// that was written again may come after a newer one.
+    /// All counts that each partition reported, by version, in the order of the topic. The last counts need not be the
+    /// newest ones: a record that was written again may come after a newer one.
     private(set) var passes: [Version: [Int32: [Counts]]] = [:]
     /// Last counts of the audience's owner, by version.
     private(set) var sums: [Version: Counts] = [:]

@@ -60,7 +60,7 @@ struct SimulatedMember {
     /// The card that the phone shows of each audience, by the audience's life. The phone keeps its card when it leaves
     /// the audience, and still has it if it returns.
     var cards: [Int: MemberCard] = [:]
-    /// When the last push to the token left that APNs processed, by worker.
+    /// By worker: departure time of the last push to the token that APNs processed.
     var departures: [Int: Int64] = [:]
     var tens: [Ten] = []
     /// Index of the last movement that each worker has read since it got the partition, by worker.

@@ -9,13 +9,13 @@ struct SimulatedChannel {
     /// A second phone that listens and is sometimes off. The first phone, `SimulatedPhone.device`, is always on.
     var sleeper = Device()
     var isSleeperOn = true
-    /// The message that APNs keeps for phones that are off, and the time until which it keeps it.
+    /// The message that APNs keeps for phones that are off, and the time at which APNs drops it.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
     /// The newest messages that APNs has taken.
     var newest = NewestMessages()
     /// The newest messages that the sleeper has got.
     var sleeperNewest = NewestMessages()
-    /// When the last broadcast left that APNs processed, by worker, in steady time.
+    /// By worker: departure time of the last broadcast that APNs processed, in steady time.
     var departures: [Int: Int64] = [:]
     /// When each worker last got an answer with status 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]

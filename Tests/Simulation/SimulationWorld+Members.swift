@@ -307,7 +307,7 @@ extension SimulationWorld {
     private func takeBack(_ flight: Flight, member: Int) {
         self.members[member].tens.removeAll { $0.worker == flight.worker && $0.id == flight.id }
         guard let alert = flight.alert else { return }
-        // An earlier push with this alert may have arrived, so that one is kept.
+        // An earlier push with this alert may have arrived, so that push is kept.
         self.members[member].cards[flight.activity]?.alerts[alert]?.removeAll {
             $0.worker == flight.worker && $0.id == flight.id
         }

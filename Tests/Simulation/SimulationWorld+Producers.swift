@@ -29,7 +29,7 @@ struct ClientEnds {
     private var firstMillis: Int64 = .min
     private var lastMillis: Int64?
 
-    /// Least time between two ends in which an owner certainly writes all that it must.
+    /// Least time between two ends. In this time an owner certainly writes all that it must.
     static let calmMillis: Int64 = 180_000
     static let troubleMillisMax: Int64 = 20 * 60_000
 

@@ -52,8 +52,8 @@ extension SimulationWorld {
                 self.phones[other].audience?.app == self.phones[audience].audience?.app
             else { return false }
             if let pushes = self.starters[starter].pushes[start] {
-                // APNs refused the start's last push. No record says to which members an earlier push of the start was
-                // refused.
+                // APNs refused the start's last push. No record says whether APNs also refused an earlier push of the
+                // start.
                 return self.starters[starter].spent[start] == nil
                     && pushes.contains { $0.leftMillis < expiresMillis && $0.leftMillis + 3_600_000 > expiresMillis }
             }

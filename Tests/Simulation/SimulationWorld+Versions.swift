@@ -51,8 +51,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the event may have been expired by a worker's clock at some time since the worker learnt of it. It stays
-    /// expired for the worker, even if clocks are set back later.
+    /// Whether a worker's clock may have shown the event as expired at some time since the worker learnt of the event.
+    /// It stays expired for the worker, even if clocks are set back later.
     /// - Parameter millis: when the worker learnt of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]

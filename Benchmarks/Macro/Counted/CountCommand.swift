@@ -116,7 +116,7 @@ struct CountCommand: ParsableCommand {
             throw BenchmarkFailure("counted-operations said nothing")
         }
         let report = try JSONDecoder().decode(CountedOperationsCommand.Report.self, from: Data(line.utf8))
-        // Registrations always allocate. Rows without allocations would hold all thresholds.
+        // Registrations always allocate. Without a counter all counts would be 0, and would keep every threshold.
         guard report.steps.values.contains(where: { $0.allocations > 0 }) else {
             throw BenchmarkFailure("counted-operations: the allocation counter has counted nothing")
         }

@@ -64,8 +64,8 @@ public struct ConnectionPool: Sendable {
     static let runLength = 32
     /// Demand is forgotten this long after the last call of `wanted`, milliseconds.
     static let demandMemoryMillis: Int64 = 1_000
-    /// A connection is retired after this number of refused streams in a row, in addition to the number that was in
-    /// flight when the row began.
+    /// A connection is retired after this number of refused streams in a row. The number in flight when the row began
+    /// is added to it.
     static let refusedInRowMax = 8
     /// Least number of connection numbers for connections that drain or are being closed.
     static let drainingMin = 4
