@@ -18,8 +18,8 @@ struct RowField<Value: BitwiseCopyable> {
     init(at offset: Int) { self.offset = offset }
 }
 
-/// Rows of members and of start tokens. The raw token is at the end of the row that stores it, so reading that row
-/// often brings the token in the same cache line.
+/// Rows of members and of start tokens. The raw token is at the end of the row that stores it. Reading that row often
+/// brings the token in the same cache line.
 ///
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|

@@ -1,5 +1,5 @@
 /// Heads of buckets of a hash table. A bucket is a set of rows. The table grows and shrinks by one bucket at a time
-/// (linear hashing), so no insertion into a large table waits until all of it has been rehashed.
+/// (linear hashing). So no insertion into a large table waits until the whole table has been rehashed.
 ///
 /// The low bits of a hash name the bucket. While the table has 2^n buckets, n bits name each of them. As it grows to
 /// 2^(n + 1) buckets, its buckets are split one by one. A split bucket, and the new one, are named by n + 1 bits.
