@@ -28,8 +28,7 @@ enum AudienceWorkload {
         case long = 80
     }
 
-    /// Number of partitions with which no partition comes near the broker's size limit. It is a power of two, and at
-    /// least 64.
+    /// Enough partitions that none comes near the broker's size limit. The number is a power of two, and at least 64.
     static func partitionCount(members: Int, length: TokenLength = .short) -> Int {
         var count = 64
         while members * (self.joinByteCount + 2 * length.rawValue) > count * Workload.partitionByteCountMax {

@@ -80,8 +80,8 @@ struct Target: Equatable {
     static let takenToAcceptedMillis = Target.atMost(20, aim: 5)
     static let intendedToAcceptedMillis = Target.atMost(50)
     static let allocations = Target.atMost(4, aim: 0)
-    /// Slowest rate of a backlog over all numbers of partitions, divided by the fastest. Fetches of one partition
-    /// follow each other, and each brings less than a fetch of many partitions.
+    /// The rate of a backlog with the slowest number of partitions, divided by the rate with the fastest. Fetches of
+    /// one partition follow each other, and each brings less than a fetch of many partitions.
     static let backlogShapes = Target.atLeast(0.2, aim: 0.5)
     static let burstMillis = Target.atMost(1_500, aim: 300)
     /// The bounds of both rows of instructions are a few percent above the values of November 2026 (17,480 and 17,070).

@@ -46,7 +46,7 @@ extension SimulatorState {
         case .listChannels:
             answer.success = .body(self.listJSON(of: app, nowMillis: nowMillis))
         case .device, .broadcast:
-            // Not reached: those requests have paths of their own.
+            // Not reached: pushes and broadcasts have other paths.
             return .badPath
         }
         return nil

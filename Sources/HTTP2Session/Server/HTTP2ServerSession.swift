@@ -135,7 +135,8 @@ public final class HTTP2ServerSession: HTTP2Endpoint {
         nghttp2_session_terminate_session(self.session, errorCode.rawValue)
     }
 
-    /// Gives the window that the client has used back to the client. Does nothing unless `acknowledgesData` is off.
+    /// Lets the client send again as many bytes as it has used of its windows. Does nothing unless `acknowledgesData`
+    /// is off.
     public func releaseWindows() {
         guard !self.state.pointee.settings.acknowledgesData else { return }
         nghttp2_session_consume_connection(self.session, self.state.pointee.unacknowledgedByteCount)
