@@ -108,8 +108,8 @@ package final class StoryPublisher {
         }
     }
 
-    /// Takes Kafka's acknowledgements. Throws when it refused a record, because the story cannot be judged without that
-    /// record.
+    /// Takes Kafka's acknowledgements. Throws when Kafka refused a record, because the story cannot be judged without
+    /// that record.
     package func drain() throws {
         var refusal: KafkaError?
         self.producer.drainDeliveries(max: 100_000) { delivery in

@@ -19,7 +19,7 @@ public struct ActivityWait: Sendable, Equatable, Encodable {
         case attempt
         /// The minimum distance from the previous push is not over.
         case distance
-        /// Events of low priority are merged for a while.
+        /// A push of low priority is held back for a while, so that newer events can replace it.
         case window
         /// The hourly budget is used up, and a unit has to return.
         case budget

@@ -31,7 +31,7 @@ struct StatusReport: Encodable, Equatable {
     struct Route: Encodable, Equatable {
         var name: String
         var shard: Int
-        /// The peer's address, `host:port`.
+        /// The host and port of the push service, `host:port`.
         var peer: String
         var connectionsOpen: Int
         var connectionsConnecting: Int

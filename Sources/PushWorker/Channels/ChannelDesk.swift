@@ -172,7 +172,7 @@ public final class ChannelDesk: Sendable {
         try await self.client.delete(channel, in: home)
     }
 
-    /// The ids of all channels in the home, including those that others have made.
+    /// The ids of all channels of the app in the environment, including channels that others have made.
     public func list(in home: ChannelHome) async throws(ChannelFailure) -> [String] {
         try await self.client.list(in: home)
     }

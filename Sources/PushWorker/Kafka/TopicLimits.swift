@@ -7,7 +7,7 @@ struct TopicLimits: Sendable, Equatable {
     /// `max.message.bytes` by topic; missing where it is not known.
     private(set) var byteCounts: [EngineRecord.Topic: Int] = [:]
 
-    /// Maximum number of bytes of a record for librdkafka, if a topic's limit is unknown.
+    /// If a topic's limit is unknown, librdkafka gets at least this number of bytes as the limit for a record.
     private static let unknownByteCountMax = 2_097_152
     /// Maximum number of bytes of a record, even if a topic accepts more. A producer's queue must hold several such
     /// records.

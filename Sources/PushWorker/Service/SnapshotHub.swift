@@ -206,7 +206,7 @@ final class SnapshotHub: Sendable {
 /// Log ends by index. With a search for each watermark, a scrape would take time proportional to the square of the
 /// number of partitions.
 private struct LogEnds {
-    /// Offsets by topic and partition; -1: not asked for yet.
+    /// Offsets by topic and partition; -1: not known.
     private var offsets: [[Int64]] = []
 
     init(_ positions: [CommitPosition]) {
@@ -219,7 +219,7 @@ private struct LogEnds {
         }
     }
 
-    /// The end of the log that a watermark belongs to; `nil`: not asked for yet.
+    /// The end of the log that a watermark belongs to; `nil`: not known.
     func nextOffset(of watermark: CommitPosition) -> Int64? {
         let (topic, partition) = (Int(watermark.topic), Int(watermark.partition))
         guard topic < self.offsets.count, self.offsets[topic].indices.contains(partition),

@@ -242,7 +242,7 @@ final class WorkerParts: Sendable {
                 configuration: configuration, logReader: logReader, clusterID: clusterID ?? "",
                 committer: committer, hub: hub, logger: logger, tracer: tracer,
                 limits: await LimitReader.begin(configuration, log: kafkaLog, logger: logger), fail: fail)
-            // The limit is for all partitions, because one worker may get all of them.
+            // The limit is computed for all partitions, because one worker may get all of them.
             let fetchAhead = ConsumerConfiguration.fetchAhead(
                 partitionCount: Int(partitionCount) * configuration.topics.events.count)
             var options = ConsumerConfiguration(
