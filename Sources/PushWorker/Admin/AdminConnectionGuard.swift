@@ -15,9 +15,9 @@ final class AdminConnectionGuard: ChannelDuplexHandler, RemovableChannelHandler 
         case idle
         /// Part of a request has arrived.
         case receiving
-        /// The whole request has arrived. Its answer is not complete, or the client has not taken it.
+        /// A whole request has arrived. Its answer has not yet been written to the client's socket completely.
         case answering
-        /// The last answer is written.
+        /// The last answer of the connection has been written. The client still has to close the connection.
         case parting
     }
 

@@ -83,7 +83,7 @@ extension WorkerConfiguration {
     static func appFileFaults(_ app: AppSettings) -> [ConfigurationFault] {
         var faults: [ConfigurationFault] = []
         func complain(_ setting: String, _ text: String) { faults.append(app.fault(setting, text)) }
-        // Reads the keys as a worker does when it starts, but for one environment only, because the files are the same.
+        // Reads the keys as a worker does when it starts, but only once, because both environments use the same files.
         do throws(TransportError) {
             _ = try ProviderTokenStore(keys: [app.providerKey()], logger: Logger(label: "mailboat"))
         } catch { complain(app.providerKey().setting, "\(error)") }

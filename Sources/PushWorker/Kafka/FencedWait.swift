@@ -21,7 +21,7 @@ struct FencedWait: Sendable {
 
     private let id: String
     private var absences = 0
-    /// The host of the other process; `nil`: not known.
+    /// The host of the process that was last seen with the id; `nil`: not known.
     private(set) var host: String?
 
     /// - Parameter id: `group.instance.id`.

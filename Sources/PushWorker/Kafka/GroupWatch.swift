@@ -11,8 +11,8 @@ struct GroupLookPace {
     static let delayMillis: Int64 = 10_000
     /// The pause between looks while the group has members that are not workers.
     static let strangersMillis: Int64 = 60_000
-    /// The pause between looks otherwise. A member that joins causes a rebalance, after which the group is looked at
-    /// anyway.
+    /// The pause between looks once this worker has joined, while all members are workers. A member that joins causes a
+    /// rebalance, after which the group is looked at anyway.
     static let quietMillis: Int64 = 600_000
 
     private var lookedAtMillis: Int64

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Asks the cluster for the size limits of topics: at the start, and again after a record was refused for its size.
 final class LimitReader: Sendable {
-    /// How long a request for a new reading waits at most, in milliseconds. Records that were too large are tried
-    /// again, which shows when a limit was raised.
+    /// Interval at which the reader looks whether a new reading was requested, in milliseconds. A record refused
+    /// for its size is tried again, and each refusal requests a reading. So a limit that was raised is noticed.
     static let intervalMillis: Int64 = 5_000
 
     private struct State {

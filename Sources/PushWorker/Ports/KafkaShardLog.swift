@@ -118,8 +118,8 @@ final class KafkaShardLog: ShardLog {
         return done
     }
 
-    /// Number of records at the start of the run that can be written together. They have one topic, and neither headers
-    /// nor a time of their own, because librdkafka's batch call takes neither.
+    /// Number of records at the start of `indexes` that can be written together. They have one topic, and neither
+    /// headers nor a time of their own, because librdkafka's batch call takes neither.
     private static func plainCount(_ batch: borrowing RecordBatch, _ indexes: Span<Int32>) -> Int {
         let topic = batch.records[Int(indexes[0])].topic
         var count = 0
