@@ -103,6 +103,9 @@ struct ReadingTests {
         #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 4) }
         report.recordToAccepted = [20_000: 2]
         #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 3) }
+        report.recordToAccepted = [20_000: 3]
+        report.takenToAccepted = [1_000: 2]
+        #expect(throws: BenchmarkFailure.self) { try report.histograms(ofEvents: 3) }
     }
 
     @Test(

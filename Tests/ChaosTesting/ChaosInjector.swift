@@ -37,8 +37,8 @@ final class ChaosInjector {
     private(set) var uncleanStops: [String] = []
     /// Which release each worker runs. `nil` means that there is only one.
     private let releases: ReleaseSchedule?
-    /// How often a worker was started as another release than before.
-    private(set) var releaseChanges = 0
+    /// How often each worker was started as another release than before, by the worker's name.
+    private(set) var releaseChanges: [String: Int] = [:]
     let refusals: ChaosRefusals
     /// When workers were last asked whether any of their partitions are halted.
     private var lookedForHaltsAt = ContinuousClock.now
@@ -265,7 +265,7 @@ final class ChaosInjector {
             executable != worker.executable
         {
             worker.executable = executable
-            self.releaseChanges += 1
+            self.releaseChanges[worker.name, default: 0] += 1
         }
         try self.stage.start(worker)
     }

@@ -30,6 +30,16 @@ struct EventReadingTests {
         #expect((reading.event == nil) == (row.field != nil))
     }
 
+    /// A refused record still has a kind, which its line on the page begins with.
+    @Test(arguments: [
+        (#"{"event":"update","contentState":{}}"#, EventKind.update), (#"{"content-state":1,"event":"end"}"#, .end),
+        (#"{"event":"refresh"}"#, nil), (#"{"event":1}"#, nil), ("no JSON", nil),
+        (#"{"specversion":"1.0","id":"1","source":"s","type":"t","data":{"event":"end"}}"#, .end),
+    ])
+    func aRefusedRecordHasAKind(value: String, kind: EventKind?) {
+        #expect(EventReading(key: Array("a".utf8), value: Array(value.utf8), nowSeconds: 1_000).kind == kind)
+    }
+
     @Test(arguments: [("0a1b2c3d", "0a1b…"), (String(repeating: "ab", count: 32), "abababab…"), ("a", "…")])
     func aTokenIsNeverWhole(token: String, shown: String) {
         #expect(TokenHiding.shortened(token) == shown)

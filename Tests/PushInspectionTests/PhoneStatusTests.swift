@@ -4,7 +4,7 @@ import Testing
 @testable import PushInspection
 
 /// Tests of a phone's status, which depends on its tokens, its card, and the worker's next attempt.
-struct PhoneStandingTests {
+struct PhoneStatusTests {
     private static let event = #"{"event":"update","content-state":{"minutes":12}}"#
     private static let newToken = String(repeating: "cd", count: 32)
 

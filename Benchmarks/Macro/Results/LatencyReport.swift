@@ -50,13 +50,12 @@ struct LatencyReport: Codable, Equatable {
     /// `takenToAccepted` and `recordToAccepted` as histograms.
     /// - Throws: when a sample is missing. Each event is one push.
     func histograms(ofEvents count: Int) throws -> (taken: Histogram<UInt64>, intended: Histogram<UInt64>) {
-        let intended = Self.histogram(self.recordToAccepted)
-        guard intended.totalCount == self.accepted, self.accepted == UInt64(count) else {
+        let (taken, intended) = (Self.histogram(self.takenToAccepted), Self.histogram(self.recordToAccepted))
+        for timed in [taken.totalCount, intended.totalCount] where timed != self.accepted || timed != UInt64(count) {
             throw BenchmarkFailure(
-                "\(intended.totalCount) latencies of \(self.accepted) pushes of \(count) events: nothing may be missing"
-            )
+                "\(timed) latencies of \(self.accepted) pushes of \(count) events: nothing may be missing")
         }
-        return (Self.histogram(self.takenToAccepted), intended)
+        return (taken, intended)
     }
 
     /// A percentile of a histogram, milliseconds.

@@ -177,9 +177,10 @@ function drawNewestLine() {
   const isHere = isSeen("timeline") && (isNarrow() ? window.scrollY : column.scrollTop) < scrolledMin;
   const newest = newestEvent();
   const isFound = !newest || search.lists(newest, place.hidden);
-  const entry = isHere && isFound ? undefined : newest;
-  // The line stays while it has the focus, because the Tab key would otherwise lead nowhere.
-  place.hidden = !entry && !place.contains(document.activeElement);
+  // A link that has the focus stays, and keeps the focus: without one the Tab key would begin at the top of the page.
+  const hasFocus = place.contains(document.activeElement);
+  const entry = isHere && isFound && !hasFocus ? undefined : newest;
+  place.hidden = !entry;
   if (!entry) return;
   const pushes = pushesOf(entry, state.entries);
   // The link must lead to a listed line, so it ends a search that has not found the event.
@@ -189,6 +190,7 @@ function drawNewestLine() {
   place.dataset.drawn = text;
   place.replaceChildren(el("a", { href: target }, isFound ? null : el("span", { class: "hint unfound" }, "Not among what is searched for. This ends the search and opens it: "),
     el("span", { class: "hint" }, clock(entry.atMillis)), " ", ...line(entry, pushes)));
+  if (hasFocus) place.firstChild.focus({ preventScroll: true });
 }
 
 async function numbers() {

@@ -40,10 +40,10 @@ struct PauseTable {
     }
     /// The longest pause of an audience in a partition, among the pauses that may be dropped. Pauses of apps are never
     /// dropped.
-    /// - Parameter isSpared: whether the pause may be dropped.
-    func oldest(of partition: PartitionIndex, where isSpared: (Key) -> Bool) -> Key? {
+    /// - Parameter mayBeDropped: whether the pause may be dropped.
+    func oldest(of partition: PartitionIndex, where mayBeDropped: (Key) -> Bool) -> Key? {
         (self.sinceMillis[partition] ?? [:])
-            .filter { !$0.key.audience.isEmpty && isSpared($0.key) }
+            .filter { !$0.key.audience.isEmpty && mayBeDropped($0.key) }
             // If two audiences were paused at the same moment, their names decide, so that the order is the same on
             // every machine.
             .min { one, other in

@@ -6,6 +6,8 @@ public struct EventReading: Equatable, Sendable {
     public var rejection: EventRejection?
     /// The event of an accepted record; `nil`: the record is refused.
     public var event: Event?
+    /// The kind that the value names, even if the record is refused for another reason; `nil`: it names none.
+    public var kind: EventKind?
     /// The value as JSON, without whole device tokens; `nil`: it is not JSON.
     public var shown: JSONTree?
 
@@ -41,6 +43,8 @@ public struct EventReading: Equatable, Sendable {
     ///   - nowSeconds: the worker's clock, seconds since 1970.
     public init(key: [UInt8]?, value: [UInt8]?, nowSeconds: Int64) {
         self.shown = value.flatMap { try? JSONTree.parse($0) }.map(TokenHiding.hidden)
+        let name = (self.shown?["event"] ?? self.shown?["data"]?["event"])?.plainText
+        self.kind = EventKind.allCases.first { $0.name.description == name }
         do throws(EventRejection) {
             guard let key else {
                 throw EventRejection(
@@ -55,6 +59,7 @@ public struct EventReading: Equatable, Sendable {
                 decoded, value: value.span, eventSeconds: decoded.timestampSeconds ?? nowSeconds,
                 nowSeconds: nowSeconds)
             self.event = Event(decoded, value: value)
+            self.kind = decoded.kind
         } catch {
             self.rejection = error
         }

@@ -55,8 +55,8 @@ extension Timeline {
         case .event(let event):
             facts.words.insert("event")
             if event.reading.rejection != nil { facts.words.insert("rejected") }
+            if let kind = event.reading.kind { facts.kinds.insert(kind.name.description) }
             if let taken = event.reading.event {
-                facts.kinds.insert(taken.kind.name.description)
                 facts.apps.insert(taken.app.isEmpty ? self.app : taken.app)
                 if taken.hasAlert { facts.words.insert("alert") }
             }

@@ -28,7 +28,7 @@ extension Timeline {
     private func members(_ event: TimelineEntry.Event, of entry: TimelineEntry) -> [JSONTree.Member] {
         let taken = event.reading.event
         var members: [JSONTree.Member] = [
-            .init("event", .string(taken?.kind.name.description ?? "")),
+            .init("event", .string(event.reading.kind?.name.description ?? "")),
             .init("app", .string(taken.map { $0.app.isEmpty ? self.app : $0.app } ?? "")),
             .init("priority", taken.map { .integer($0.priority) } ?? .null),
             .init("hasAlert", .bool(taken?.hasAlert ?? false)),

@@ -12,6 +12,9 @@ enum Reaction: Sendable {
     case reset(HTTP2ErrorCode)
     /// Never answers.
     case hold
+    /// Changes the stream limit, and answers with 200 once the client has acknowledged a PING. By then the server has
+    /// all that the client sent before the PING arrived.
+    case limitAfterPing(UInt32)
     /// Sends GOAWAY with this request's stream as the last one, and answers the request with 200.
     case goAway(reason: String)
     /// Sends GOAWAY with these bytes as debug data.
@@ -97,6 +100,11 @@ final class LoopbackServer: Sendable {
     /// The highest number of requests that were open on one connection at a time.
     func openMax() async throws -> Int { try await self.channel.eventLoop.submit { self.log.openMax }.get() }
 
+    /// Number of requests that had come when each PING was acknowledged.
+    func countsAtPings() async throws -> [Int] {
+        try await self.channel.eventLoop.submit { self.log.countsAtPings }.get()
+    }
+
     /// Waits until a client has ended a connection, and returns how the first one ended.
     func firstFarewell() async throws -> Farewell {
         try await self.channel.eventLoop.flatSubmit { self.log.whenLeft() }.get()
@@ -119,6 +127,8 @@ final class ServerLog: @unchecked Sendable {
     private var firstFarewell: Farewell?
     private var waiting: [EventLoopPromise<Farewell>] = []
     var openMax = 0
+    /// Number of requests that had come when each PING was acknowledged.
+    var countsAtPings: [Int] = []
 
     init(eventLoop: any EventLoop) { self.eventLoop = eventLoop }
 
@@ -178,6 +188,7 @@ private final class ServerConnection: ChannelInboundHandler {
     private var isFrozen = false
     private var sawGoAway = false
     private var open = 0
+    private var awaitsPing: (request: HTTP2ServerRequest, seen: SeenRequest)?
 
     init(tls: TLSSession, session: HTTP2ServerSession, log: ServerLog, script: @escaping LoopbackServer.Script) {
         self.tls = tls
@@ -210,7 +221,11 @@ private final class ServerConnection: ChannelInboundHandler {
                 self.react(to: request, context)
             case .streamClosed: self.open -= 1
             case .goAwayReceived: self.sawGoAway = true
-            case .requestHeaders, .requestMalformed, .settingsAcknowledged, .pingAcknowledged, .goAwaySent: break
+            case .pingAcknowledged:
+                self.log.countsAtPings.append(self.log.count)
+                if let (request, seen) = self.awaitsPing { self.accept(request, seen) }
+                self.awaitsPing = nil
+            case .requestHeaders, .requestMalformed, .settingsAcknowledged, .goAwaySent: break
             }
         }
         self.write(context)
@@ -242,6 +257,10 @@ private final class ServerConnection: ChannelInboundHandler {
             self.session.respond(streamID: request.streamID, template, values: HTTP2HeaderValues(), body: body.span)
         case .reset(let code): self.session.reset(streamID: request.streamID, errorCode: code)
         case .hold: break
+        case .limitAfterPing(let streams):
+            self.session.change(HTTP2SettingsChange(concurrentStreamsMax: streams))
+            self.session.ping(payload: 1)
+            self.awaitsPing = (request, seen)
         case .goAway(let reason):
             self.accept(request, seen)
             self.session.goAway(lastStreamID: request.streamID, debugData: Array("{\"reason\":\"\(reason)\"}".utf8))
