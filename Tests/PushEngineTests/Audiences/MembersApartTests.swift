@@ -143,6 +143,35 @@ import Testing
         let wasSkipped = scene.apart.forgetSkip(second)
         #expect(wasSkipped && !scene.table.flags(of: first).contains(.isLate))
     }
+    /// A newer alert is for a member that joined after an older one. If the newer alert expires, the older one still is
+    /// not for that member.
+    @Test(arguments: [false, true])
+    func anAlertThatIsOwedAgainIsNotForWhoJoinedAfterIt(waits: Bool) {
+        func alert(_ stampSeconds: Int64) -> Version {
+            var version = Version()
+            version.stampSeconds = stampSeconds
+            version.layer.alert = ByteRange(start: 0, count: 2)
+            return version
+        }
+        let scene = Scene()
+        scene.apart.versionCame(alert(100), in: scene.table)
+        _ = scene.join(scene.ahead)
+        #expect(scene.apart.quiet == [scene.ahead])
+        scene.apart.versionCame(alert(200), in: scene.table)
+        scene.apart.roundBegan(keepsOlder: true, in: &scene.table)
+        #expect(scene.apart.quiet.isEmpty)
+        if waits {
+            scene.fail(
+                scene.ahead, MemberFailure(notBeforeMillis: 0, failures: FailureStreak(count: 1), owesAlert: true))
+        }
+        scene.apart.returnToAlert(ofVersionAt: 0, stampSeconds: 100, scene.course, in: scene.table)
+        #expect(scene.apart.quiet == [scene.ahead] && scene.apart.retries[scene.ahead]?.owesAlert != true)
+        // Without an older version, nothing may be owed again.
+        scene.apart.versionCame(alert(300), in: scene.table)
+        scene.apart.roundBegan(keepsOlder: false, in: &scene.table)
+        scene.apart.returnToAlert(ofVersionAt: 0, stampSeconds: 100, scene.course, in: scene.table)
+        #expect(scene.apart.quiet.isEmpty)
+    }
     @Test func whoWasPushedToAMomentAgoIsLateNoMoreAndWaits() {
         let scene = Scene()
         #expect(scene.join(scene.behind, notBeforeMillis: 300) == nil)

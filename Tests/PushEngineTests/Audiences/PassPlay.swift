@@ -284,7 +284,8 @@ final class PassPlay {
         var pass = Pass(ring: ring, environment: .production, lane: self.audiences[audience].pass.lane, versionCount: 0)
         pass.restore(
             position: written.position, untils: written.untils, aloneUntil: written.aloneUntil,
-            alertUntil: written.alertUntil, highUntil: 0, frequentHighUntil: 0, horizon: 0,
+            alertUntil: written.alertUntil, alertStampSeconds: written.alert?.stampSeconds ?? 0, highUntil: 0,
+            frequentHighUntil: 0, horizon: 0,
             notBeforeMillis: self.nowMillis + Self.distanceMillis, in: self.table)
         var model = written.model
         for entry in self.table.members(of: ring) { model.joined(Int64(entry.position)) }

@@ -111,7 +111,7 @@ extension Crowd {
             self.versions.alert != nil && self.alertStampSeconds != version.stampSeconds
             && channel.map { $0.takenAlertStampSeconds < self.alertStampSeconds } ?? false
         if isAlertMissed {
-            self.passes[pass].leaveChannelOwingAlert(count: count)
+            self.passes[pass].leaveChannelOwingAlert(count: count, alertStampSeconds: self.alertStampSeconds)
         } else {
             self.passes[pass].leaveChannel()
         }
@@ -155,7 +155,8 @@ extension Crowd {
         let owesAlert = self.versions.alert != nil && self.alertStampSeconds > channel.takenAlertStampSeconds
         let mayBeHigh = self.mayBeHigh(stampSeconds: newest.stampSeconds)
         self.passes[pass].fallBack(
-            count: table.count(of: self.passes[pass].ring), owesAlert: owesAlert, isHigh: mayBeHigh && newest.isHigh,
+            count: table.count(of: self.passes[pass].ring), owesAlert: owesAlert,
+            alertStampSeconds: self.alertStampSeconds, isHigh: mayBeHigh && newest.isHigh,
             isFrequentHigh: mayBeHigh && newest.isFrequentHigh,
             alertGoesAlone: owesAlert && self.versions.alertGoesAlone,
             in: &table)

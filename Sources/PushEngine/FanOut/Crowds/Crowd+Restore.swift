@@ -35,6 +35,7 @@ extension Crowd {
         self.passes[pass].restore(
             position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
             alertUntil: isAlertHere ? part.alertUntil : 0,
+            alertStampSeconds: self.versions.alert?.stampSeconds ?? 0,
             highUntil: part.highUntil, frequentHighUntil: part.frequentHighUntil, horizon: part.horizon,
             notBeforeMillis: notBeforeMillis, in: table)
         var finder = RingFinder(ring: ring)

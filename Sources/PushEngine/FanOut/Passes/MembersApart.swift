@@ -16,9 +16,11 @@ struct MembersApart {
     private(set) var lateCount = 0
     /// Members that joined late and were served before the round reached them. The round skips them.
     private(set) var skipped: Set<MemberID> = []
-    /// Members that joined after the newest alert was taken, and that the alert's round reaches. The alert is not for
-    /// them.
-    private(set) var quiet: Set<MemberID> = []
+    /// Members that joined after an alert was taken, and that the alert's round reaches, with the alert's stamp. Neither
+    /// this alert nor an older one is for them. An older alert may be owed again when a newer one expires.
+    private var quietStamps: [MemberID: Int64] = [:]
+    /// Stamp of the alert that is owed, or was owed last; 0: none has been owed.
+    private var alertStampSeconds: Int64 = 0
     /// Members that joined after a version got priority 10, and that the version's round reaches. They have no right to
     /// priority 10. The set is not in `state`, so a next owner may give these members priority 10.
     private var unhurried: Set<MemberID> = []
@@ -37,7 +39,11 @@ struct MembersApart {
     // MARK: Versions
     /// Takes a newer version.
     mutating func versionCame(_ version: borrowing Version, in table: borrowing MemberTable) {
-        if version.hasAlert || version.withdrawsAlert { self.quiet = [] }
+        if version.hasAlert {
+            self.alertStampSeconds = version.stampSeconds
+            self.quietStamps = self.quietStamps.filter { $0.value < version.stampSeconds }
+        }
+        if version.withdrawsAlert { self.quietStamps = [:] }
         if version.withdrawsAlert, !version.hasAlert { self.retries.forgetAlerts() }
         guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
         // A version with priority 10 gives this priority to all members, including those that had no right to it
@@ -53,7 +59,7 @@ struct MembersApart {
     mutating func alertReplaced(stampSeconds: Int64) { self.retries.markMissed(alertStampSeconds: stampSeconds) }
     /// Drops the alert: nobody is owed it now.
     mutating func alertEnded() {
-        self.quiet = []
+        self.quietStamps = [:]
         self.retries.forgetAlerts()
     }
     /// Returns to the alert of an older version, because the newest alert has expired. The older alert is for members
@@ -61,8 +67,10 @@ struct MembersApart {
     mutating func returnToAlert(
         ofVersionAt index: Int, stampSeconds: Int64, _ course: PassCourse, in table: borrowing MemberTable
     ) {
-        let (position, until) = (course.position, course.targets[index].until)
+        let (position, until, quietStamps) = (course.position, course.targets[index].until, self.quietStamps)
+        self.alertStampSeconds = stampSeconds
         self.retries.returnToAlert { member, entry in
+            guard quietStamps[member, default: .min] < stampSeconds else { return false }
             let there = PassCourse.turned(table.position(of: member), from: position)
             return entry.alertsMissedSinceSeconds <= stampSeconds
                 || (entry.isOwed ? there - PassCourse.circle : there) < until
@@ -72,7 +80,11 @@ struct MembersApart {
     /// - Parameter keepsOlder: whether a version is kept that expires later than the newest.
     mutating func roundBegan(keepsOlder: Bool, in table: inout MemberTable) {
         self.retries.handOverToRound()
-        if keepsOlder { self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue }) }
+        if keepsOlder {
+            self.retries.remember(self.late.members.sorted { $0.rawValue < $1.rawValue })
+        } else {
+            self.forgetOlderQuiet()
+        }
         self.forgetLate(in: &table)
     }
     /// Adapts to a round that has become shorter. Members that the round no longer reaches now count as late, or are
@@ -114,7 +126,7 @@ struct MembersApart {
                 RetrySet.Entry(
                     notBeforeMillis: notBefore, failures: entry.failures, isOwed: true, owesAlert: true), for: member)
         }
-        self.quiet = []
+        self.quietStamps = [:]
     }
     /// Lets a member be served by token, because it may miss the broadcast.
     /// - Parameters:
@@ -213,7 +225,22 @@ struct MembersApart {
     mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) { self.late.written(number, at: offset) }
     /// Remembers a member that joined after the alert that goes round, if the alert's round will reach it.
     mutating func keepQuiet(_ member: MemberID, _ course: PassCourse) {
-        if course.owesAlert, self.quiet.count < Self.skippedMax { self.quiet.insert(member) }
+        guard course.owesAlert else { return }
+        if self.quietStamps.count >= Self.skippedMax { self.forgetOlderQuiet() }
+        if self.quietStamps.count < Self.skippedMax { self.quietStamps[member] = self.alertStampSeconds }
+    }
+    /// Forgets members that joined after an older alert, but not after the one that is owed.
+    private mutating func forgetOlderQuiet() {
+        self.quietStamps = self.quietStamps.filter { $0.value >= self.alertStampSeconds }
+    }
+    /// Sets the alert that is owed now.
+    /// - Parameter stampSeconds: the alert's stamp.
+    mutating func owesAlert(stampSeconds: Int64) { self.alertStampSeconds = stampSeconds }
+    /// Members that joined after the alert that is owed, and that the alert's round reaches. The alert is not for them.
+    var quiet: Set<MemberID> { Set(self.quietStamps.keys.filter { self.isQuiet($0) }) }
+    /// Whether the member joined after the alert that is owed.
+    func isQuiet(_ member: MemberID) -> Bool {
+        self.quietStamps[member].map { $0 >= self.alertStampSeconds } ?? false
     }
     /// Remembers a member that joined after a version with priority 10, while the right to that priority goes round.
     /// The right may end before the round reaches the member.
@@ -317,9 +344,11 @@ struct MembersApart {
         !self.skipped.isEmpty && self.skipped.remove(member) != nil
     }
     /// Whether the member joined after the alert that goes round. The mark is removed, because the round has reached
-    /// the member.
+    /// the member. A mark about an older alert stays, because that alert may be owed again.
     @inline(__always) mutating func forgetQuiet(_ member: MemberID) -> Bool {
-        !self.quiet.isEmpty && self.quiet.remove(member) != nil
+        guard !self.quietStamps.isEmpty, self.isQuiet(member) else { return false }
+        self.quietStamps[member] = nil
+        return true
     }
     /// Whether the member joined after the version whose priority 10 goes round. The mark is removed, because the round
     /// has reached the member.

@@ -44,7 +44,7 @@ extension Pass {
     /// Whether the round brings the newest alert to the member.
     @inline(__always) func roundOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         self.course.isAlertAhead(table.position(of: member)) && !table.flags(of: member).contains(.isLate)
-            && !self.apart.quiet.contains(member) && !self.apart.skipped.contains(member)
+            && !self.apart.isQuiet(member) && !self.apart.skipped.contains(member)
     }
     /// Whether the member may still need an alert that is left to the channel.
     @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {

@@ -171,10 +171,13 @@ struct Pass {
     mutating func leaveChannel() { self.channel.ended() }
     /// Ends the channel's service, and lets the alert that no broadcast has brought be owed by token. It is owed to all
     /// members except `lateListeners`.
-    /// - Parameter count: number of members of the ring.
-    mutating func leaveChannelOwingAlert(count: Int) {
+    /// - Parameters:
+    ///   - count: number of members of the ring.
+    ///   - alertStampSeconds: the alert's stamp.
+    mutating func leaveChannelOwingAlert(count: Int, alertStampSeconds: Int64) {
         let others = self.lateListeners
         self.leaveChannel()
+        self.apart.owesAlert(stampSeconds: alertStampSeconds)
         self.course.oweAlertAgain(count: count)
         for member in others { self.apart.keepQuiet(member, self.course) }
     }
@@ -182,16 +185,18 @@ struct Pass {
     /// skipped.
     /// - Parameters:
     ///   - count: number of members of the ring.
+    ///   - alertStampSeconds: the alert's stamp.
     ///   - alertGoesAlone: whether an alert that is owed does not fit beside the newest version.
     ///   - table: the table that holds the ring.
     mutating func fallBack(
-        count: Int, owesAlert: Bool, isHigh: Bool, isFrequentHigh: Bool, alertGoesAlone: Bool,
-        in table: inout MemberTable
+        count: Int, owesAlert: Bool, alertStampSeconds: Int64, isHigh: Bool, isFrequentHigh: Bool,
+        alertGoesAlone: Bool, in table: inout MemberTable
     ) {
         let (served, others) = (self.channel.byToken.served, self.lateListeners)
         self.leaveChannel()
         guard !self.course.targets.isEmpty else { return }
         self.rebase()
+        if owesAlert { self.apart.owesAlert(stampSeconds: alertStampSeconds) }
         self.course.takeAgain(
             count: count, owesAlert: owesAlert, isHigh: isHigh, isFrequentHigh: isFrequentHigh,
             alertGoesAlone: alertGoesAlone)
@@ -456,11 +461,15 @@ struct Pass {
     /// Lets the pass continue to the horizon in its last progress record, because Kafka has that record.
     mutating func progressWritten() { self.course.horizonWritten() }
     /// Restores the pass from its progress record.
-    /// - Parameter notBeforeMillis: when the first member may be met (steady clock).
+    /// - Parameters:
+    ///   - alertStampSeconds: the owed alert's stamp; 0: none is owed.
+    ///   - notBeforeMillis: when the first member may be met (steady clock).
     mutating func restore(
-        position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
-        frequentHighUntil: Int64, horizon: Int64, notBeforeMillis: Int64, in table: borrowing MemberTable
+        position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, alertStampSeconds: Int64,
+        highUntil: Int64, frequentHighUntil: Int64, horizon: Int64, notBeforeMillis: Int64,
+        in table: borrowing MemberTable
     ) {
+        self.apart.owesAlert(stampSeconds: alertStampSeconds)
         self.course.restore(
             position: position, untils: untils, aloneUntil: aloneUntil, alertUntil: alertUntil, highUntil: highUntil,
             frequentHighUntil: frequentHighUntil, horizon: horizon)

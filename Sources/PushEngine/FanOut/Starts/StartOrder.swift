@@ -81,8 +81,10 @@ struct StartOrder {
         }
         let own = self.layer.blob.span.extracting(self.layer.alert.range)
         if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
-        // The start's own content fits if no `input-push-token` is added: its size was checked when the event was
-        // accepted. The bytes of an added channel were not counted then.
+        // An added channel may not fit. Without the channel, the phone is asked for a token.
+        part = self.part(isChannelCapable: isChannelCapable, channel: [])
+        if Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, to: &body) { return }
+        // Without an added `input-push-token`, the content fits: its size was checked when the event was accepted.
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }
