@@ -24,8 +24,8 @@ struct BrownOutTests {
 
     private static let outageMillis: Int64 = 40_000
 
-    /// Runs a pool whose four connections have been in use for ten minutes, and are lost at 0. APNs returns after 40 s.
-    /// Pushes wait all the time.
+    /// Runs a pool that loses its four connections at time 0, after ten minutes of use. APNs returns after 40 s, and
+    /// pushes wait all the time.
     private static func run(_ kind: Kind, warm: Int, seed: UInt64) -> Run {
         var configuration = ConnectionPoolConfiguration()
         configuration.connectionsWarm = warm
@@ -108,7 +108,8 @@ struct BrownOutTests {
         #expect(pool.connectBackoff.failures == 2)
     }
 
-    /// While no connection can be made, a single attempt runs at a time. A second one begins only if the first hangs.
+    /// While no connection can be made, only one attempt runs at a time. A second attempt begins only if the first one
+    /// hangs.
     @Test func oneAttemptAtATimeWhileNothingIsReached() {
         var configuration = ConnectionPoolTests.configuration(connectionsMax: 4)
         configuration.connectionsWarm = 4

@@ -176,7 +176,7 @@ import Testing
     private static func deadline(_ life: inout ConnectionLife, _ millis: Int64, mayCloseIdle: Bool) -> String {
         let due = life.nextDeadlineMillis(mayCloseIdle: mayCloseIdle)
         let action = life.deadlineReached(now: at(millis), mayCloseIdle: mayCloseIdle)
-        // An action is due at the deadline or later, and none before it.
+        // An action is due at the deadline or later, and no action is due before the deadline.
         #expect((action != .none) == (due ?? .max <= millis), "deadline \(due ?? -1), at \(millis): \(action)")
         switch action {
         case .none: return ""

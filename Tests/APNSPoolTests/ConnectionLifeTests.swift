@@ -44,7 +44,7 @@ import Testing
         return life
     }
 
-    /// By default, a silent server is noticed as soon without traffic as with it.
+    /// By default, a silent server is noticed on an idle connection within the time limit of a request.
     @Test func silenceIsKnownWithinARequestsTimeoutByDefault() {
         let configuration = ConnectionPoolConfiguration()
         #expect(

@@ -49,7 +49,8 @@ import Testing
         #expect(pool.nextDeadlineMillis == nil)
     }
 
-    /// `follow` changes the number of warm connections at once. Times apply to connections that begin later.
+    /// `follow` changes the number of warm connections at once. New time limits apply only to connections that begin
+    /// later.
     @Test func anotherConfigurationIsFollowed() {
         var pool = Self.open()
         pool.start(now: at(10))
@@ -71,7 +72,8 @@ import Testing
         #expect(closed == [1])
     }
 
-    /// After a connection was retired while pushes wait, the deadline is a time for which a timer can be set.
+    /// After a connection was retired while pushes wait, the pool's next deadline is a real time, for which a timer can
+    /// be set.
     @Test func whatIsDueIsATime() {
         var pool = Self.open()
         while pool.credit > 0 { _ = pool.begin(push: 1, now: at(10)) }

@@ -132,7 +132,7 @@ import Testing
         #expect(self.pool(inFlight: 600, limits: false).credit == 400)
     }
 
-    /// A connection that answers nothing must not delay the others for longer than a few rounds.
+    /// A connection that answers nothing must not delay other connections for more than a few rounds.
     @Test func aFullWindowOpensByTimeAloneThenAFurtherConnection() {
         var pool = self.pool(inFlight: 600)
         pool.wanted(now: self.now(11))

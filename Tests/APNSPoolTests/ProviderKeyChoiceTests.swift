@@ -64,7 +64,7 @@ struct ProviderKeyChoiceTests {
         #expect(choice.acceptance(0) == .refused(sinceMillis: 3_600_000))
     }
 
-    /// Gives the current key the acceptance named in the case.
+    /// Gives the current key the acceptance that the case names.
     private func give(_ choice: inout ProviderKeyChoice, _ acceptance: String, long: Int64, lately: Int64) {
         let key = choice.current
         switch acceptance {

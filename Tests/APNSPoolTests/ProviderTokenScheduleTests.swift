@@ -41,7 +41,7 @@ import Testing
 
     private struct Signed { var atMillis: Int64; var issuedAtSeconds: Int64 }
 
-    /// Asks the schedule once a second, and checks that the token in use is never older than 45 minutes and a second.
+    /// Asks the schedule once a second, and checks that the token in use is never older than 45 minutes and one second.
     private func run(minutes: Int64, startWall: Int64) -> [Signed] {
         var schedule = ProviderTokenSchedule()
         var log: [Signed] = []

@@ -64,7 +64,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil && pool.wasReached)
     }
 
-    /// A connection that offers no streams is given up, and the next one offers none either.
+    /// The trouble "no streams" lasts while one connection after another is given up because it offers no streams.
     @Test func noStreamsAreRememberedFromConnectionToConnection() {
         var pool = Self.connecting()
         pool.ready(0, streams: 0, now: at(100))
@@ -125,7 +125,7 @@ struct RouteTroubleTests {
         #expect(pool.trouble == nil)
     }
 
-    /// Several connections in a row take a request and end without an answer.
+    /// The trouble names connections that take requests and end without an answer, several times in a row.
     @Test func connectionsThatAnswerNothingAreNamed() {
         var pool = Self.connecting()
         var now: Int64 = 0
@@ -153,7 +153,8 @@ struct RouteTroubleTests {
         #expect(pool.trouble == trouble)
     }
 
-    /// A new token proves nothing, because APNs may still call every push expired.
+    /// The trouble "token expired" lasts until a push is accepted. A new token does not end it, because APNs may still
+    /// call every push expired.
     @Test func anExpiredTokenIsNamedUntilAPushIsAccepted() {
         var pool = ConnectionPoolTests.open()
         let lease = pool.begin(push: 1, now: at(10))!

@@ -3,8 +3,8 @@ import DeviceModel
 import Foundation
 import Testing
 
-/// Tests of phones that APNs reaches both over a channel and by their token. Judges of audiences with both kinds rely
-/// on them.
+/// Tests of phones that APNs reaches both over a channel and by their token. Judges of audiences with such phones rely
+/// on what is counted here.
 @Suite(.timeLimit(.minutes(5))) struct BothWaysTests {
     private static let now = Bench.startSeconds
 

@@ -205,7 +205,7 @@ import Testing
                 (Bodies.update(stamp: now + 1), 10, [.budgetExceeded]),
                 (#"{"aps":{"timestamp":1,"event":"update"}}"#, 5, [.payload]),
                 (Bodies.end(stamp: now + 2), 5, []),
-                // An end may be repeated, because phones that were off have not got the first one.
+                // An end may be repeated, because phones that were off have not got the first end.
                 (Bodies.end(stamp: now + 2), 5, []),
                 (Bodies.update(stamp: now + 3), 5, [.afterEnd]),
             ]

@@ -14,7 +14,7 @@ import Testing
             let made = try await ask("POST", "/channels", #"{"app":"com.example.pizza","message-storage-policy":1}"#)
             let channel = try #require(bench.simulator.channels().first)
             #expect(channel.storage == .mostRecent)
-            // A slash may be escaped in JSON, but is not here.
+            // JSON allows `\/` for a slash, but the answer has plain slashes.
             #expect(made.body == "{\"id\":\"\(channel.id)\"}\n")
             _ = try await ask("POST", "/channels", #"{"app":"com.example.other"}"#)
 

@@ -153,7 +153,8 @@ import Testing
         }
     }
 
-    /// A creation's answer is lost although the channel exists. A client learns the id only from the list.
+    /// A fault can lose the answer to a creation although the channel was made. Then a client learns the id only from
+    /// the list.
     @Test func aCreationMayLoseItsAnswer() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectToManagement()

@@ -48,7 +48,8 @@ import Testing
         }
     }
 
-    /// A client breaks HTTP/2 after a GOAWAY from a fault. The breach counts as a violation, and the GOAWAY does not.
+    /// If a client breaks HTTP/2 after a GOAWAY from a fault, the breach counts as a violation. The GOAWAY itself does
+    /// not.
     @Test func aBreachAfterAnOrderedGoAwayIsAViolation() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

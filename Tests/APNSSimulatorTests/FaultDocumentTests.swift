@@ -4,7 +4,7 @@ import Testing
 
 @testable import APNSSimulator
 
-/// Tests of the documents that `POST /faults` accepts, and of the messages for others.
+/// Tests of the documents that `POST /faults` accepts, and of the messages about documents that it refuses.
 @Suite struct FaultDocumentTests {
     static let known: [(json: String, meaning: String)] = [
         (#"{"kind":"answer","status":500}"#, "\(FaultDocument.fault(Fault(.answer(status: 500, reason: ""))))"),

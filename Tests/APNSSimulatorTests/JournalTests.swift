@@ -89,7 +89,7 @@ struct JournalTests {
         }
     }
 
-    /// A reader that is faster than the writer waits at the last complete entry. It goes on when more entries come.
+    /// A reader that is faster than the writer waits at the last complete entry. It continues when more entries come.
     @Test func aReaderFollows() throws {
         try Self.withFile { path in
             var writer = try JournalWriter(path: path, keeping: 0)

@@ -123,7 +123,7 @@ import Testing
             name: "an escape in the topic", changing: ["apns-topic": "com\u{1B}[2J.push-type.liveactivity"]),
     ]
 
-    /// A request that HTTP/2 forbids is reset (RFC 9113 §8.1.1). It reaches no phone, and the connection goes on.
+    /// A request that HTTP/2 forbids is reset (RFC 9113 §8.1.1). It reaches no phone, and the connection stays open.
     @Test(arguments: Self.malformed)
     func aMalformedRequestIsReset(_ malformed: Malformed) async throws {
         try await Bench.run { bench in

@@ -206,7 +206,8 @@ import Testing
         }
     }
 
-    /// When a phone is off, all its cards are. A push that APNs keeps for one card reaches that card later.
+    /// A phone that is off gets no push for any of its cards. A push that APNs keeps for one card reaches that card
+    /// later.
     @Test func aPhoneIsAwayWithAllItsCards() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

@@ -21,8 +21,8 @@ struct CountedMembersTests {
         #expect(try #require(meter.steps[.memberRestore]).operations >= 40)
     }
 
-    /// Pushes to members have bodies of the size that the benchmark of the transport sends, because the two are
-    /// compared.
+    /// Pushes to members have bodies of the size that the benchmark of the transport sends, because the two benchmarks
+    /// are compared.
     @Test func pushesToMembersAreAsLongAsTheTransports() throws {
         var meter = AllocationMeter()
         var shard = CountedMembers(members: 1, partitionCount: 1)

@@ -88,7 +88,7 @@ struct CountedTests {
         #expect(meter.steps[.idle]?.operations == 2)
     }
 
-    /// A turn in which a push does not leave fails, instead of counting the push.
+    /// The benchmark fails if a push does not leave in its turn. It must not count the push.
     @Test func whatIsNotPushedFails() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 1, partitionCount: 4)

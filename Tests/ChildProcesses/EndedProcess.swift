@@ -11,9 +11,9 @@ package struct EndedProcess: Sendable {
     package enum Output: Sendable {
         /// Standard output is kept in `output`.
         case kept
-        /// Dropped.
+        /// Standard output is dropped.
         case dropped
-        /// Written into a pipe whose reader has gone.
+        /// Standard output is a pipe whose reader has gone.
         case broken
     }
 

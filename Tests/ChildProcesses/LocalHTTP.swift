@@ -75,7 +75,7 @@ package enum LocalHTTP {
         }
     }
 
-    /// A free port, as the system chose it. It is closed again before it is returned.
+    /// Finds a free port, which the system chooses. Nothing listens on the port when this function returns.
     package static func freePort() async throws -> Int {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

@@ -44,8 +44,8 @@ struct AudienceCommandTests {
         #expect(error.map { "\($0)".contains("liveactivity.routed") } == true)
     }
 
-    /// An app that is not in the configuration is refused. Workers with that configuration would ignore the order
-    /// without a message.
+    /// An app that is not in the configuration is refused. Workers with that configuration would silently ignore the
+    /// pause.
     @Test func anAppThatTheConfigurationDoesNotHaveIsRefused() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("liveactivity.routed", partitionCount: 1)])
         defer { kafka.stop() }

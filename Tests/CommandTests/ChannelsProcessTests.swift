@@ -28,7 +28,8 @@ struct ChannelsProcessTests {
             let details = try await house.run("list", "--details")
             #expect(details.lines.contains("\(channel)  storage most-recent"), "\(details)")
 
-            // If a channel does not exist, the command names it, goes on with the others, and exits with status 1.
+            // If a channel does not exist, the command names it, continues with the other channels, and exits with
+            // status 1.
             let other = try #require(list.lines.first { $0 != channel })
             let deleted = try await house.run("delete", channel, "bm90aGluZw==", other)
             #expect(deleted.status == 1)

@@ -119,7 +119,8 @@ struct ClusterOptionsTests {
                 """)
     }
 
-    /// A command fails at once with the fault of its token source, and does not wait for the source.
+    /// A login by tokens needs a token. If its source gives none, the settings are refused, and the error names the
+    /// fault.
     @Test func aLoginByTokensNeedsOne() throws {
         let words = [
             "--bootstrap", "127.0.0.1:1", "-X", "security.protocol=SASL_PLAINTEXT", "-X", "sasl.mechanisms=OAUTHBEARER",

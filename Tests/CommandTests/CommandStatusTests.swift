@@ -21,8 +21,8 @@ struct CommandStatusTests {
         #expect(Mailboat.helpMessage(columns: 400).contains("deploy/Operations.md#exit-status"))
     }
 
-    /// While brokers do not answer, every command says that it waits for them, even a command that writes a log. At the
-    /// end it says what to do.
+    /// While brokers do not answer, a command says what it asks them and for how long. When it gives up, it says what
+    /// to do.
     @Test(arguments: [
         ("tail", "for the topic liveactivity.outcomes"), ("explain order-7", "for its topics"),
         ("topics check", "for its topics"), ("offsets reset --to earliest", "for the members of the group mailboat"),

@@ -55,7 +55,7 @@ struct DeadLetterTests {
 
     // MARK: What was sent back
 
-    /// A letter stays as it is. The event that it was sent back as names it in a header, in the partition of its key.
+    /// A dead letter that was sent back is shown with the newest event that was made from it.
     @Test func aLetterThatWasSentBackIsMarked() {
         let letter = Self.letter("{\"event\":\"update\",\"id\":\"e-7\",\(Self.app),\"content-state\":{}}")
         var sentBack = SentBackLetters()
@@ -81,15 +81,15 @@ struct DeadLetterTests {
         #expect(!DeadLetterText.json(letter, verdict).contains("sentBackAs"))
     }
 
-    /// Without access to the source topic, nothing is known of letters that were sent back.
+    /// If the source topic cannot be read, the command says so, because letters may have been sent back unseen.
     @Test func whatCannotBeReadIsSaid() {
         var sentBack = SentBackLetters()
         sentBack.expect(Self.letter("{}")) { _ in throw CommandFailure("not authorized") }
         #expect(sentBack.doubt == "liveactivity.events cannot be read: not authorized")
     }
 
-    /// An event of an unknown app can be republished only if the app is configured by now. The command knows that only
-    /// with `--config`.
+    /// An event of an unknown app can be republished only if the app is configured by now. The command knows the
+    /// configured apps only with `--config`.
     @Test func anAppThatWorkersDoNotHaveIsToldOf() {
         let update = "{\"event\":\"update\",\(Self.app),\"content-state\":{}}"
         let letter = Self.letter(update, headers: [.init(name: RecordHeader.field.text, value: Array("app".utf8))])
@@ -133,7 +133,7 @@ struct DeadLetterTests {
         #expect(text.contains(reason))
     }
 
-    /// A start that APNs refused cannot be republished. The worker leaves the token out of the dead letter.
+    /// A start that APNs refused cannot be republished, because its dead letter does not contain the token.
     @Test func aStartThatAPNsRefusedCannotBeSentBack() {
         let kept = "{\"event\":\"start\",\(Self.app),\"timestamp\":1700000000,\"content-state\":{}}"
         guard
@@ -146,8 +146,8 @@ struct DeadLetterTests {
         #expect(text.contains("without its token"))
     }
 
-    /// Republishing an audience's event that one member refused needs `--force`. All other members already have the
-    /// event and its alert.
+    /// If APNs refused an audience's event for one member, republishing the event needs `--force`. All other members
+    /// already have the event and its alert.
     @Test func anAudiencesEventThatOneMemberRefusedNeedsForce() {
         func text(_ alert: String, reason: String = "APNs refused the push: 413 PayloadTooLarge") -> String {
             let value =

@@ -23,8 +23,8 @@ struct DevCommandTests {
     ])
     func whatMakesSenseIsTaken(arguments: [String]) throws { _ = try DevCommand.parse(arguments) }
 
-    /// The log names records in the wrong partition. The worker forwards them, so the developer of a client with
-    /// another hash would not notice.
+    /// Records in the wrong partition cause a warning in the log of `mailboat dev`. The worker forwards these records,
+    /// so without the warning a developer would not notice that a client uses another hash.
     @Test func recordsOnTheWrongPartitionAreToldOf() {
         let lines = Mutex<[String]>([])
         let logger = Logger(label: "test") { _ in DevLog { line in lines.withLock { $0.append(line) } } }

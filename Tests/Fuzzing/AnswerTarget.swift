@@ -15,7 +15,7 @@ public struct AnswerTarget: FuzzTarget {
     public mutating func read(_ input: [UInt8], random: inout SplitMix64) -> String? {
         let (reason, timestampMillis) = ErrorBody.parse(input.span)
         if reason.utf8.contains(where: { $0 < 0x20 || $0 == 0x7F }) { return "the reason has control characters" }
-        // An incomplete character, or a byte that is not UTF-8, becomes U+FFFD. That has three bytes.
+        // An incomplete character, or a byte that is not UTF-8, becomes U+FFFD, which has three bytes.
         if reason.utf8.count > 3 * ErrorBody.reasonByteCountMax { return "the reason has \(reason.utf8.count) bytes" }
         let status = UInt16(random.oneOf([0, 200, 400, 403, 405, 410, 413, 429, 500, 503, 599, 65_535]))
         let verdict = ReasonTable.verdict(status: status, reason: reason, timestampMillis: timestampMillis)

@@ -54,7 +54,7 @@ public struct Mutator {
         "18446744073709551616", "1685952000", "9999999999", "10000000000", "1685952000000", "1.5", "1e400", "01", "1e",
     ]
 
-    /// Replaces a run of digits with another number.
+    /// Replaces a random digit and the digits right after it with another number.
     private static func exchangeNumber(_ bytes: inout [UInt8], _ random: inout SplitMix64) {
         func isDigit(_ byte: UInt8) -> Bool { byte &- UInt8(ascii: "0") < 10 }
         let digits = bytes.indices.filter { isDigit(bytes[$0]) }

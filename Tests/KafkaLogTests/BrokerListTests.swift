@@ -8,7 +8,8 @@ struct BrokerListTests {
     ])
     func brokersAreTaken(text: String) { #expect(BrokerList.isValid(text)) }
 
-    /// librdkafka takes its own port for a broker without one, and says nothing.
+    /// A broker without a port gets Kafka's usual port, and a remark says so. librdkafka would add its default port
+    /// silently.
     @Test(arguments: [
         ("localhost", "localhost:9092"), ("a:1", "a:1"), ("a:1, b ,[::1]", "a:1,b:9092,[::1]:9092"),
         ("ssl://b", "ssl://b:9092"), ("ssl://[::1]:9", "ssl://[::1]:9"), ("a,", "a:9092"),

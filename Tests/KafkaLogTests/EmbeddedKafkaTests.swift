@@ -77,8 +77,8 @@ struct EmbeddedKafkaTests {
         #expect(offset == 3)
     }
 
-    /// Two requests are on their way. The first fails and the second is accepted. Without `producerSettings` the
-    /// producer would regard both as written.
+    /// With `producerSettings`, a producer loses no record if the first of two requests in flight fails and the second
+    /// is accepted. Without them the producer would regard both requests as written.
     @Test func aProducerWithItsSettingsLosesNothing() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(

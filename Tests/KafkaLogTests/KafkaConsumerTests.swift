@@ -3,8 +3,8 @@ import Testing
 
 @testable import KafkaLog
 
-/// Tests of consumers on the embedded cluster, unless another is named. There a group's first assignment takes 3 s and
-/// each later round 2.5 s. So there are few tests, and each covers several things.
+/// Tests of consumers. On the embedded cluster a group's first assignment takes 3 s, and each later round takes 2.5 s.
+/// So there are few tests, and each covers several things.
 @Suite(.timeLimit(.minutes(5)))
 struct KafkaConsumerTests {
     private static let partitionCount: Int32 = 4

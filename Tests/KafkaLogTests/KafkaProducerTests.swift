@@ -82,8 +82,8 @@ struct KafkaProducerTests {
         #expect(one.allSatisfy { $0.headers.isEmpty && $0.timestampMillis > 1_700_000_000_000 })
     }
 
-    /// The batch has more records than one call takes, and more than there is room for. One record is larger than the
-    /// limit and is refused.
+    /// A batch stops where there is no room, and the answer names the record that was refused. The batch has more
+    /// records than one call takes, and one record is larger than the limit.
     @Test func aBatchStopsWhereThereIsNoRoomAndNamesWhatFailed() throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let settings = kafka.settings.appending("queue.buffering.max.messages", "700").appending(
@@ -127,8 +127,8 @@ struct KafkaProducerTests {
         #expect(partition == (hash & 0x7fff_ffff) % partitionCount)
     }
 
-    /// The brokers are away for longer than `message.timeout.ms` of one topic, and its record is given up. The other
-    /// topic has no timeout, and its record arrives when they are back.
+    /// A record of a topic without a timeout is not given up while the brokers are away. A record of another topic is
+    /// given up after `message.timeout.ms`.
     @Test func aRecordOfATopicWithoutTimeoutIsNotGivenUp() throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1), .init("u", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("message.timeout.ms", "1000"))

@@ -6,8 +6,8 @@ import Testing
 struct KafkaRemedyTests {
     private static let position = TopicPartition(topic: "liveactivity.state", partition: 3)
 
-    /// The remedy tells which server answered instead of a broker. librdkafka reports the first bytes of any answer as
-    /// its size. HTTP and a TLS alert can be recognised by them.
+    /// The remedy says what kind of server answered instead of a broker. librdkafka reports the first bytes of any
+    /// answer as the answer's size. Those bytes show whether the answer is HTTP or a TLS alert.
     @Test(arguments: [
         (
             1_213_486_160, "localhost:9093/bootstrap: the port speaks HTTP, not Kafka",

@@ -8,8 +8,8 @@ import Testing
 struct RebalanceTests {
     private static let partitionCount: Int32 = 8
     private static let topics = ["events", "routed"]
-    /// One member stays, and others come and go. At each round, librdkafka rewinds the partitions that a member keeps.
-    /// A record that librdkafka then drops, or counts as read, would leave a hole in the offsets.
+    /// No member skips an offset while one member stays and others come and go. At each round, librdkafka rewinds the
+    /// partitions that a member keeps. If librdkafka then dropped a record, the offsets would have a hole.
     @Test func noOffsetIsSkippedWhileMembersComeAndGoUnderLoad() async throws {
         let kafka = try TestCluster(topics: Self.topics.map { .init($0, partitionCount: Int(Self.partitionCount)) })
         let all = Self.topics.flatMap { topic in

@@ -145,7 +145,8 @@ struct ChannelClientTests {
         }
     }
 
-    /// Other programs may have made channels, so only APNs knows how many there are.
+    /// A client that may make no more channels learns how many there are. It asks APNs, because other programs may have
+    /// made some of them.
     @Test func whoReachesTheLimitIsToldHowManyThereAre() async throws {
         let list = Array("{\"channels\":[\"a\",\"b\",\"c\"]}".utf8)
         try await Self.with({ request in

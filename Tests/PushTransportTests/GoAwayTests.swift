@@ -2,7 +2,7 @@ import Testing
 
 @testable import PushTransport
 
-/// Tests of GOAWAY whose debug data is not the JSON that Apple documents.
+/// Tests of GOAWAY frames whose debug data is not the JSON that Apple documents.
 @Suite(.timeLimit(.minutes(5))) struct GoAwayTests {
     @Test(
         arguments: [

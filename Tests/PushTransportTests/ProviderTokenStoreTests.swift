@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    /// A key file is configured with a wrong key id or team id, and later with the right one.
+    /// A wrong key id or team id is not used again after the right one is configured for the same file.
     @Test(arguments: [("WRONG12345", "TEAM123456"), ("ABCDE12345", "WRONGTEAM1")], [false, true])
     func aWrongIDThatIsPutRightIsNotUsedAgain(wrong: (keyID: String, teamID: String), isRefused: Bool) throws {
         func claims(_ store: ProviderTokenStore) throws -> String {
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    /// What was read from files is ignored if another file was configured meanwhile.
+    /// The store ignores what it read from a key file if another file was configured meanwhile.
     @Test func aLookThatWasOvertakenChangesNothing() throws {
         try self.withKeyFile { path, _ in
             let store = try self.store(path)

@@ -107,7 +107,7 @@ struct ProxyTests {
         try await server.stop()
     }
 
-    /// A proxy may require credentials. Their file is read for each connection, and its content is never shown.
+    /// The file with a proxy's credentials is read for each connection, and a wrong password is never shown.
     @Test func aProxyMayAskWhoComes() async throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString).path
         try "mailboat:wrong-s3cret".write(toFile: path, atomically: true, encoding: .utf8)

@@ -5,8 +5,8 @@ import Testing
 @testable import PushTransport
 
 @Suite struct SpreadingResolverTests {
-    /// A name has eight addresses, as APNs' name has. Each new connection goes to the address with the fewest
-    /// connections.
+    /// Each new connection goes to the address with the fewest connections. The name has eight addresses, as APNs' name
+    /// has.
     @Test(arguments: 1...20 as ClosedRange<UInt64>) func connectionsSpreadOverAddresses(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         let addresses = try (1...8).map { try SocketAddress(ipAddress: "17.0.0.\($0)", port: 443) }

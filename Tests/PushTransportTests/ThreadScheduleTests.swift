@@ -17,7 +17,7 @@ import Testing
 
     /// A thread's busy time is never less than its CPU time, even if the kernel's numbers are odd.
     @Test func aThreadIsAsBusyAsItsCPUTimeAtLeast() {
-        // Both times grow between two readings. So the one that should be smaller is read first.
+        // Busy time is read first and last, so its interval contains the interval of the CPU time.
         let busyBefore = MachineClock.threadBusyMicros()
         let cpuBefore = MachineClock.threadCPUMicros()
         while MachineClock.threadCPUMicros() < cpuBefore + 2_000 {}

@@ -37,7 +37,8 @@ struct TransportTests {
     }
 
     @Test func theFirstRequestOfAConnectionGoesAlone() async throws {
-        // The server allows many streams before it answers the first request. Yet the others follow only its answer.
+        // The server raises the stream limit before it answers the first request. The client must still wait for that
+        // answer before it sends the other requests.
         try await withServer({ request in request.number == 1 ? .limitAfterPing(1_000) : .ok }, pool: one) {
             server, bench in
             _ = try await bench.send(100)
@@ -339,7 +340,7 @@ struct TransportTests {
         }
     }
 
-    /// If a turn were always requested, the loop would never read its sockets, or would keep a core busy.
+    /// An idle transport requests no turns. Otherwise the loop would never read its sockets, or would keep a core busy.
     @Test func atRestItAsksForNoTurn() async throws {
         try await withServer({ _ in .ok }) { _, bench in
             try await bench.expectAccepted(100)

@@ -58,7 +58,8 @@ struct TroubleTests {
         try await server.stop()
     }
 
-    /// The server accepts TCP connections but sends nothing, as `nc -l` does.
+    /// The route reports a server that accepts TCP connections but sends nothing, as `nc -l` does. It does so before
+    /// the attempt to connect is given up.
     @Test func aSilentServer() async throws {
         let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()

@@ -61,7 +61,7 @@ struct ES256Tests {
         #expect(ES256Signature.raw(der: der) == nil)
     }
 
-    /// r or s with 33 bytes does not fit into ES256's 32 bytes.
+    /// A signature is refused if r or s has 33 bytes, because ES256 has 32 bytes for each.
     @Test func refusesNumbersThatAreTooLong() {
         let long: [UInt8] = [0x02, 33, 0x01] + [UInt8](repeating: 0, count: 32)
         #expect(ES256Signature.raw(der: [0x30, UInt8(long.count + 3)] + long + [0x02, 0x01, 0x01]) == nil)
@@ -124,7 +124,8 @@ struct ES256CommandTests {
         #expect(error?.detail.contains("P-256") == true)
     }
 
-    /// By default OpenSSL asks for a password on the terminal, which a service does not have.
+    /// An encrypted key is refused without a question for its password. By default OpenSSL asks on the terminal, which
+    /// a service does not have.
     @Test func refusesAnEncryptedKeyWithoutAsking() throws {
         let folder = try OpenSSLCommand.Folder()
         #expect(

@@ -34,7 +34,7 @@ struct DocumentationTests {
             "\(documented) of \(all) have a comment; \(Self.list(missing.values.flatMap { $0 }))")
     }
 
-    /// A publisher finds the rule for an event with two outcomes on either page, and it is the same rule.
+    /// The rule for an event with two outcomes has the same text on both pages where a publisher may look for it.
     @Test func theRuleForTwoOutcomesIsTheSameOnBothPages() throws {
         let rules = try ["README.md", "Sources/mailboat/Mailboat.docc/Outcomes.md"].map { path in
             let text = try #require(ProjectFiles.textFile(path)).lines.joined(separator: "\n")

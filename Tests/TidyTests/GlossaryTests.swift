@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// Tests that the glossary has each word once, and that names use its words with one meaning only where the glossary
-/// allows it.
+/// Tests that the glossary has each word once. They also check that words which the glossary limits to some folders
+/// occur in names only there.
 struct GlossaryTests {
     private static let path = "Sources/PushEngine/PushEngine.docc/Glossary.md"
     private static let heading = "### Words with one meaning"

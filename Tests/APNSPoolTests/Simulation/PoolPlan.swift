@@ -75,7 +75,7 @@ struct PoolPlan {
         }
     }
 
-    /// Whether a fault concerns the provider token. Its effects may last Apple's 20 minutes.
+    /// Whether the history has a fault of the provider token. The effects of such a fault may last Apple's 20 minutes.
     private var touchesToken: Bool {
         [.clockStep, .tokenCalledExpired, .tooManyTokenUpdates, .keyWithdrawn, .badKeyAppears].contains {
             self.weights[$0] != nil

@@ -2,7 +2,7 @@ import APNSProtocol
 
 @testable import APNSPool
 
-/// The side of APNs, and the faults of APNs, of the network and of our clock.
+/// APNs' side of the simulation, and the faults of APNs, of the network and of our clock.
 extension PoolWorld {
     // MARK: A request arrives
 

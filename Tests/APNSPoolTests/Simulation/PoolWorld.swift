@@ -145,8 +145,8 @@ final class PoolWorld {
         self.runIntoQuiet()
     }
 
-    /// Runs until idle connections must have been closed. Then no stream may be open, and no connections beyond the
-    /// warm ones.
+    /// Runs until idle connections must have been closed. Then no stream may be open, and only warm connections may be
+    /// left.
     private func runIntoQuiet() {
         let quietMillis =
             max(self.now, self.plan.faultsEndMillis) + self.plan.configuration.idleCloseMillis

@@ -44,7 +44,7 @@ final class Bench: Sendable {
         configuration.clock = { clock.millis.withLock { $0 } }
         configuration.managementPort = 0
         configure(&configuration)
-        // The certificates use the real clock, because OpenSSL checks them by it.
+        // The certificates use the real clock, because OpenSSL compares their dates with it.
         let credentials = try SimulatorCredentials.generate(nowSeconds: Int64(time(nil)))
         let key = try ES256PrivateKey.generate()
         let registered = RegisteredKey(keyID: Self.keyID, teamID: Self.teamID, publicKey: try key.publicKey())

@@ -181,8 +181,8 @@ struct CommandLineTests {
         }
     }
 
-    /// The message for any wrong value names the option and what was expected. The parser is slow in a debug build, so
-    /// each option gets only some of the values.
+    /// The message for a wrong value names the option and what was expected. The parser is slow in a debug build, so
+    /// only every second option is tried, with one of the values.
     @Test func everyOptionSaysWhatItExpects() throws {
         let root = try #require(CommandDescription(of: Mailboat.self))
         let values = ["", "-5", "99999999999999999999", "0.3", "?!", "nan"]

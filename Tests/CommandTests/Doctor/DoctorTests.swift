@@ -69,7 +69,8 @@ struct DoctorTests {
         #expect(lines == ["\(tried.count) ok, 0 warn, 0 fail"] + expected)
     }
 
-    /// A configuration passes although APNs does not know its bundle id: the line says that nobody has asked.
+    /// A good configuration may still have a wrong bundle id. Without `--push-probe`, the finding says that APNs was
+    /// not asked about the bundle id.
     @Test(arguments: [(["--push-probe"], false), ([], true)])
     func aGoodConfigurationDoesNotSeemToMeanAGoodBundleID(words: [String], isSaid: Bool) async throws {
         let yaml =
@@ -80,7 +81,7 @@ struct DoctorTests {
         #expect(first.found.hasSuffix("(APNs was not asked about it)") == isSaid, "\(first.line)")
     }
 
-    /// A program that reads the findings can tell what was found apart by the names of the checks.
+    /// The finding about `state` has a check name of its own, so that a program can tell it from other findings.
     @Test func whatIsSaidOfStateHasANameOfItsOwn() {
         let finding = DoctorJudge.state(topic: "s", [], group: "g", hasCommits: true)
         #expect(finding.check == .state && finding.line.hasPrefix("ok    state "))

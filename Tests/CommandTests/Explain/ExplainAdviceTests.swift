@@ -5,11 +5,11 @@ import Upstream
 
 @testable import mailboat
 
-/// Tests of advice in the verdicts of `mailboat explain`: it applies to the settings and to the key.
+/// Tests that the advice of `mailboat explain` fits the configured settings and the given key.
 struct ExplainAdviceTests {
     typealias Table = ExplainVerdictTests
 
-    /// Nobody is told to set `outcomes.publish: all` where the configuration has it.
+    /// The advice to set `outcomes.publish: all` is left out if the configuration file already does so.
     @Test(arguments: [(true, "all", false), (true, "pushes", true), (false, "all", true)])
     func missingOutcomesAreExplainedBySettingsThatLeaveThemOut(hasFile: Bool, publish: String, isAdvised: Bool) {
         for slot in [Table.slot(), Table.slot { $0.lastAcceptedSeconds = 1_699_999_999 }] {
@@ -22,7 +22,7 @@ struct ExplainAdviceTests {
         }
     }
 
-    /// The outcome that counts is that of the rule on the page Outcomes, which the judge of outcomes uses, too.
+    /// If an event has several outcomes, the verdict uses the one that the rule on the page Outcomes selects.
     @Test(arguments: [
         (["delivered", "superseded", "duplicate"], "delivered"),
         (["unknown", "fanned-out", "duplicate"], "fanned-out"),
@@ -36,7 +36,7 @@ struct ExplainAdviceTests {
         if case .counts(let counting) = OutcomeAgreement(names) { #expect(counting == expected) }
     }
 
-    /// The command that looks for an event's id has the word that was given as a key.
+    /// For an unknown key, the advice is a command that looks for an event with that text as its id.
     @Test func anUnknownKeyIsInTheCommandThatLooksForAnID() {
         let verdict = ExplainVerdict.decide(Table.facts([]))
         #expect(verdict.cause == .unknownKey)

@@ -9,7 +9,8 @@ struct ExplainDeadTokenTests {
     typealias Facts = ExplainFacts
     typealias Table = ExplainVerdictTests
 
-    /// A 410 for a time before the registration looked like any attempt without an answer.
+    /// If APNs answered 410 for a time before the registration, the verdict says so, and why the token is kept. Without
+    /// such an answer the push counts as unanswered.
     @Test func aTokenThatDiedBeforeItsRegistrationIsNamed() {
         func decide(_ deaths: Int?, _ change: (inout Facts) -> Void = { _ in }) -> ExplainVerdict {
             ExplainVerdict.decide(
@@ -40,8 +41,8 @@ struct ExplainDeadTokenTests {
         #expect(lines.contains { $0.contains("410 2 times, for a time before the registration") })
     }
 
-    /// The oldest of the latest consecutive records with a dead token says when the token died. Newer records may have
-    /// been written for other reasons.
+    /// The time of a token's death is that of the oldest record in the newest run of records with a dead token. Later
+    /// records of that run may have been written for other reasons.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {
         func record(_ ago: Int64, _ change: (inout StateRecordDescription.Slot) -> Void) -> Facts.State {
             .init(place: Table.place("state", 55, ago: ago), app: "a.b", slot: Table.slot("alive", change))

@@ -12,7 +12,7 @@ struct ExplainLettersTests {
 
     private static let refused = "tokn: is not a field of an event. Did you mean “token”?"
 
-    /// The letter of a registration at offset 101.
+    /// The dead letter of the record at offset 101, by default a refused registration.
     private static func letter(_ reason: String = refused, event: String? = "register") -> Facts.Letter {
         .init(
             place: Table.place("dead-letters", 3, ago: 50), source: Table.place("events", 101).position, reason: reason,
@@ -78,7 +78,8 @@ struct ExplainLettersTests {
         }
     }
 
-    /// The phone still shows the event before the dead letter, so both are judged.
+    /// The verdict covers the dead letter and also the newest valid event before it, because the phone still shows that
+    /// event.
     @Test func theNewestValidEventIsJudgedToo() throws {
         let verdict = ExplainVerdict.decide(Self.behind())
         #expect(verdict.cause == .deadLettered)
@@ -101,7 +102,7 @@ struct ExplainLettersTests {
         #expect(ExplainVerdict.decide(passed).earlier?.sentence.hasPrefix("The newest valid event (update") == true)
     }
 
-    /// An event with a readable letter alone, without any sign of another event.
+    /// If the key has no valid event, the verdict is about the dead letter alone.
     @Test func withoutAValidEventNothingElseIsJudged() {
         let alone = Self.behind(Table.slot(), []) { $0.events.removeLast() }
         #expect(ExplainVerdict.decide(alone).cause == .deadLettered)
@@ -110,7 +111,8 @@ struct ExplainLettersTests {
         #expect(ExplainVerdict.decide(gone).cause == .deadLettered && ExplainVerdict.decide(gone).earlier == nil)
     }
 
-    /// A member's refusal and a refused registration are other letters of the same key.
+    /// The newest valid event is judged even if the key has more letters, here a refused registration and a member's
+    /// refusal.
     @Test func otherLettersOfTheKeyDoNotHideTheValidEvent() {
         let facts = Self.behind { facts in
             var ofMember = Self.letter("APNs refused the push: 413 PayloadTooLarge", event: "update")
@@ -123,7 +125,7 @@ struct ExplainLettersTests {
 
     // MARK: Advice
 
-    /// The command can be copied as it stands, and is about this letter alone.
+    /// The advice contains a whole command that can be copied and concerns this letter alone.
     @Test func theAdviceIsTheWholeCommand() {
         let shows = Self.text(Self.behind { $0.reach = "--config mailboat.yaml" })
         #expect(
@@ -154,7 +156,7 @@ struct ExplainLettersTests {
 
     // MARK: Punctuation
 
-    /// No mark follows another, wherever a message that ends with one is quoted.
+    /// No verdict has two punctuation marks in a row, even if it quotes a message that ends with one.
     @Test(arguments: ["Did you mean “token”?", "It ends.", "It ends!"])
     func quotedMessagesBringTheirOwnEnd(message: String) {
         let outcomes = ["late", "duplicate", "expired", "rejected", "unregistered", "unknown", "superseded"]
@@ -186,7 +188,7 @@ struct ExplainLettersTests {
         #expect(Self.text(facts).contains("A registration was refused: "))
     }
 
-    /// A letter explains nothing if it is about another kind of event, or if a later registration was taken.
+    /// The verdict leaves a dead letter out if it is about another kind of event, or if a later registration was taken.
     @Test func anotherLetterIsNotNamed() {
         #expect(!Self.text(Self.waiting(Self.letter(event: "update"))).contains("was refused"))
         #expect(!Self.text(Self.waiting(Self.letter(event: nil))).contains("was refused"))
@@ -198,8 +200,8 @@ struct ExplainLettersTests {
         #expect(!Self.text(registered).contains("was refused"))
     }
 
-    /// The verdict does not advise to publish the event again. All other members would get the event and its alert a
-    /// second time.
+    /// If APNs refused an audience's event for one member, the verdict does not advise to publish the event again. All
+    /// other members would get the event and its alert a second time.
     @Test func aMembersRefusalDoesNotAdviseToPublishAgain() {
         let facts = Table.facts(
             [Table.event()], Table.slot { $0.isAudience = true }, [Table.outcome("fanned-out")]

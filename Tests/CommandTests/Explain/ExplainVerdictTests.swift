@@ -459,7 +459,7 @@ struct ExplainVerdictTests {
         #expect(report.facts.events.count == 1 && report.facts.outcomes.count == 1)
     }
 
-    /// A producer may write any time, so offsets decide the order within a topic.
+    /// Merging keeps the order of offsets within a topic, because a producer may write any timestamp.
     @Test func eventsOfSeveralTopicsAreInOrder() {
         let one = [Self.event(offset: 9, ago: 50), Self.event(offset: 8, ago: 10)]
         let other = [Self.event(offset: 3, ago: 20), Self.event(offset: 2, ago: 60)]
@@ -474,7 +474,7 @@ struct ExplainVerdictTests {
         #expect(json.contains("\"tokenHash\":\"\(Self.hash)\""))
     }
 
-    /// A member's key is its token, so it must not be shown.
+    /// A member's key is its token, so the report does not show the key.
     @Test func aTokenAsAKeyIsNotShown() {
         let token = String(repeating: "0a", count: 32)
         var facts = Self.facts([Self.event("register") { $0.isMembership = true }])

@@ -6,7 +6,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the repair commands for topics that were made anew or have lost records, on an embedded Kafka.
+/// Tests of the repair commands for topics that were created again or have lost records, on an embedded Kafka.
 @Suite(.timeLimit(.minutes(5)))
 struct AnotherLogTests {
     private static let events = "liveactivity.events"
@@ -54,7 +54,8 @@ struct AnotherLogTests {
         ).run()
     }
 
-    /// The commits of one partition show that its `state` has lost records. The loss is accepted once.
+    /// A loss of `state` records is visible in the commits of a partition, and is accepted once. A further loss is
+    /// accepted again.
     @Test func aLossIsAcceptedOnce() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
@@ -97,8 +98,8 @@ struct AnotherLogTests {
         #expect(marker.partitionCount == 2)
     }
 
-    /// The committed offset is within the log, but another record is at an offset that the group had read. That is
-    /// enough reason to move the offset.
+    /// A committed offset within the log is moved if the log has a different record at an offset that the group had
+    /// read.
     @Test func anotherRecordIsReasonEnoughToMove() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
@@ -118,8 +119,8 @@ struct AnotherLogTests {
         #expect(positions[0].committedMetadata == "mailboat new-log", "the next worker is told")
     }
 
-    /// Offsets of a group that had a member can be moved. From such a group the embedded Kafka takes commits only from
-    /// members.
+    /// Offsets of a group that has had a member can be moved, although the embedded Kafka then accepts commits only
+    /// from members.
     @Test func offsetsAreMovedWhereAWorkerHasBeen() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }

@@ -72,8 +72,8 @@ struct ReconcileReportTests {
         #expect(report.findings.map(\.id) == ["C"])
     }
 
-    /// A creation got no answer. A channel that was in the list before it is a stranger's. A channel that is new in the
-    /// list may be ours.
+    /// After a creation without an answer, a channel that is new in APNs' list may be ours. A channel that was in the
+    /// list before the creation is a stranger's.
     @Test func whatALostAnswerMayHaveMadeIsToldFromOthers() {
         var asked = KeptRecordBytes.channel(.asked, audience: "m")
         asked.strangers = [KeptChannel.hash(ofID: Array("theirs".utf8))]

@@ -72,7 +72,7 @@ struct ReplayTests {
         #expect(ReplayJudge.renewed(without, nowSeconds: Self.now) == without)
     }
 
-    /// Workers with this configuration would make the event a dead letter, so it is left out.
+    /// An event that workers with this configuration would refuse is left out.
     @Test func whatNoWorkerTakesIsLeftOut() {
         let event = #"{"event":"end","app":"a.b"}"#
         #expect(

@@ -75,8 +75,8 @@ struct TailTests {
         #expect(TailAdvice(eventID: "order-7-raedy", vain: vain).lines(command: { $0 }).isEmpty)
     }
 
-    /// An id that is in no outcome is answered with what else may be the case, in short lines. Advice that does not
-    /// apply to what was read, or to the configuration, is left out.
+    /// For an id that no outcome has, `tail` lists possible reasons in short lines. It leaves out reasons that do not
+    /// apply to the records read or to the configuration.
     @Test(arguments: [
         (OutcomePublication.all, ["late"], [String]()),
         (.pushes, ["late"], ["outcomes.publish is pushes: workers do not write applied and superseded."]),
@@ -116,7 +116,7 @@ struct TailTests {
         #expect(lines.allSatisfy { $0.count <= 120 }, "\(lines)")
     }
 
-    /// The key and the id are in the commands as a shell reads them.
+    /// The suggested commands contain the key and the id that were asked for, quoted for a shell.
     @Test func adviceHasTheKeyAndTheIDThatWereAskedFor() {
         var vain = ReadInVain()
         let filter = TailFilter(key: "order-7", eventID: "e 9")
@@ -196,7 +196,7 @@ struct TailTests {
             ])
         #expect(try take("applied", "final", after: 2).isEmpty)
         #expect(fold.settle() == ["22:13:20  applied       a.b final  and 1 more like it"] && fold.settle().isEmpty)
-        // Outcomes with different reasons, sums, and outcomes of one activity are all shown.
+        // Outcomes with different reasons, sums of an audience, and outcomes of one activity are all shown.
         for reason in ["Unregistered", "BadDeviceToken"] {
             #expect(try take("rejected", "final", more: ",\"reason\":\"\(reason)\"").count == 1)
         }

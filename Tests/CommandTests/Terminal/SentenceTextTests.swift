@@ -11,7 +11,7 @@ import Testing
         #expect(SentenceText.list(["one"]) == "one" && SentenceText.list([]).isEmpty)
     }
 
-    /// A failure's text may be a question, such as one for the right name.
+    /// If a failure's text ends with a question mark, the advice follows without a full stop.
     @Test func adviceFollowsAQuestion() {
         #expect(
             "\(CommandFailure("no topic t; did you mean u?", advice: "try it"))" == "no topic t; did you mean u? try it"

@@ -48,8 +48,8 @@ struct Farewell: Equatable, Sendable {
     var closeNotify: Bool
 }
 
-/// An HTTP/2 server over TLS on the loopback interface. A script decides what it does with each request. Its
-/// certificate comes from an authority of its own.
+/// An HTTP/2 server over TLS on the loopback interface. A script decides what the server does with each request. The
+/// server's certificate comes from an authority that was made for the test.
 final class LoopbackServer: Sendable {
     typealias Script = @Sendable (SeenRequest) -> Reaction
 
@@ -105,7 +105,7 @@ final class LoopbackServer: Sendable {
         try await self.channel.eventLoop.submit { self.log.countsAtPings }.get()
     }
 
-    /// Waits until a client has ended a connection, and returns how the first one ended.
+    /// Waits until a client has ended a connection. Returns what the client sent before the first such end.
     func firstFarewell() async throws -> Farewell {
         try await self.channel.eventLoop.flatSubmit { self.log.whenLeft() }.get()
     }

@@ -2,7 +2,7 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// An HTTP proxy on the loopback interface. A script decides what it does with each CONNECT.
+/// An HTTP proxy on the loopback interface. A script decides what the proxy does with each CONNECT.
 final class ScriptedProxy: Sendable {
     /// What the proxy does with one CONNECT.
     enum Reaction: Sendable {

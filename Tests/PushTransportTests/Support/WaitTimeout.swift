@@ -2,8 +2,8 @@ import NIOCore
 
 /// Thrown when a test has waited too long. The description says what did not happen.
 struct WaitTimeout: Error, CustomStringConvertible {
-    /// How long a test waits at most. Even on a busy machine nothing takes this long, unless the transport or the test
-    /// is at fault.
+    /// Longest time that a test waits. Even on a busy machine, only a fault of the transport or of the test takes
+    /// longer.
     static let limit = TimeAmount.seconds(60)
 
     var description: String
