@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test func theListOfAllChannelsFitsWithRoom() {
-        // An id as APNs makes them today has 24 characters.
+        // APNs' ids have 24 characters today.
         #expect(ChannelRequest.listByteCountMax >= 8 * ChannelRequest.countMax * 32)
     }
 

@@ -41,7 +41,7 @@ import Testing
         (400, "TopicMismatch", .topicRefused(anotherConnectionMayDo: false)),
         (403, "FeatureNotEnabled", .topicRefused(anotherConnectionMayDo: false)),
     ]
-    /// Reasons with a `timestamp`: the token has been dead since then.
+    /// Reasons whose answer has a `timestamp`, which says since when the token has been dead.
     private static let goneReasons = ["ExpiredToken", "Unregistered"]
 
     @Test(arguments: Self.rows)

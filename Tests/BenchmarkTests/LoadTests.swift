@@ -59,8 +59,8 @@ struct LoadTests {
         #expect(((try? PacedPublisherCommand.parse(common + words)) != nil) == isAccepted)
     }
 
-    /// Each pass pushes each activity once. Equal arguments give equal work, and callgrind's counts of instructions
-    /// depend on nothing else.
+    /// Each pass pushes each activity once. Equal arguments must give equal work, because callgrind counts
+    /// instructions.
     @Test func countedPushesArePushedOncePerPass() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 100, partitionCount: 4)

@@ -238,7 +238,7 @@ struct ChannelKeeperTests {
         #expect(bench.state[0]?.phase == .wanted)
     }
 
-    /// The channel of the former life lingers beside the new life's channel.
+    /// A new life gets its own channel. The former life's channel exists beside it for a while.
     @Test func aNewLifeHasAChannelOfItsOwn() {
         var bench = KeeperBench()
         bench.list([])

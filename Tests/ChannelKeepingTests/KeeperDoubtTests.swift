@@ -4,7 +4,7 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// Tests wrong answers of Apple's host for channels, and channels that are reported as gone.
+/// Tests of wrong answers of Apple's host for channels, and of channels that are reported as gone.
 struct KeeperDoubtTests {
     private static let a = Array("a".utf8)
 
@@ -134,7 +134,7 @@ struct KeeperDoubtTests {
         #expect(bench.news == [.opened(id: Self.a)] && bench.alarms.isEmpty)
     }
 
-    /// A list that lags does not show a new channel yet.
+    /// A new channel is not called gone because a list lacks it. The list may lag.
     @Test func aYoungChannelIsNotCalledGone() {
         var bench = KeeperBench()
         bench.list([])

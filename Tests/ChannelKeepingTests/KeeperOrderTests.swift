@@ -4,11 +4,12 @@ import Testing
 
 @testable import ChannelKeeping
 
-/// Tests the order of actions and of records.
+/// Tests of the order of the keeper's actions and of its records.
 struct KeeperOrderTests {
     private static let a = Array("a".utf8)
 
-    /// A keeper has missed the time of some beacons. It sends one beacon for all of them, and then deletes the channel.
+    /// A keeper that has missed the times of some beacons sends one beacon for all of them, and then deletes the
+    /// channel.
     @Test func aChannelDoesNotGoWithoutItsLastBeacon() throws {
         var ended = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .ended, sinceMillis: 0)
         ended.id = Self.a

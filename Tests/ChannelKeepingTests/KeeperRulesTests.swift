@@ -73,7 +73,7 @@ struct ReconcilePlanTests {
         #expect(plan.unknown == [Array("other".utf8)])
     }
 
-    /// Apple's list lags, so a new channel may be missing from it.
+    /// A new channel that is not in Apple's list does not count as missing yet, because the list lags.
     @Test func whatIsNewIsNotMissing() {
         let kept = [self.kept(1, "new", .open)]
         #expect(ReconcilePlan(kept: kept, listed: [], wallMillis: 59_999, settleMillis: 60_000).steps == [])

@@ -73,8 +73,8 @@ struct AudienceTraffic {
     private var listenRandom: SplitMix64
     private var lastMillis: Int64?
 
-    /// Plans audiences. Half of them end about the middle of the run and have a successor. A quarter of them end near
-    /// the end of the run.
+    /// Plans audiences. Half of the audiences end about the middle of the run and have a successor. A quarter of the
+    /// audiences end near the end of the run.
     /// - Parameters:
     ///   - count: audiences at a time.
     ///   - memberCount: phones of all audiences together, before any join or leave.

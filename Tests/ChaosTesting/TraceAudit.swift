@@ -84,7 +84,7 @@ struct TraceAudit {
 
     private mutating func judgePass(_ span: CollectedSpan) {
         self.passCount += 1
-        // The worker stopped tracing this pass before it ended, so its counts need not add up.
+        // The worker stopped tracing this pass before the pass ended, so its counts need not add up.
         guard span.attributes["mailboat.outcome"] != "still under way" else { return }
         func count(_ name: String) -> Int { span.attributes["mailboat.members.\(name)"].flatMap { Int($0) } ?? 0 }
         let sum = ["accepted", "superseded", "expired", "gone", "failed", "unknown", "left", "waiting"].reduce(0) {

@@ -47,7 +47,7 @@ struct AudienceTrafficTests {
         #expect(values != Self.play(seed: 2).published.map(\.value))
     }
 
-    /// The judge finds a published record in the log by its bytes.
+    /// All published records differ, because the judge finds a record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Self.play(seed: 1).published.map {
             ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value)

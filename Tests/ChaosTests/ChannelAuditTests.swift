@@ -95,7 +95,7 @@ struct ChannelAuditTests {
         #expect(audit.devicesChecked == 0)
     }
 
-    /// APNs kept the message for the phone, but the phone did not get it.
+    /// The judge finds a phone that did not get the message that APNs kept for it.
     @Test func aStoredMessageThatDoesNotComeIsFound() throws {
         var scene = Scene()
         scene.phones[Self.sleepy] = Device()
@@ -106,7 +106,7 @@ struct ChannelAuditTests {
         #expect(audit.faults.count == 1 && audit.faults[0].hasPrefix("a phone that listens to AAAA: content-state is"))
     }
 
-    /// The worker treated a channel with storage as one that keeps nothing.
+    /// The judge finds a worker that broadcasts on a channel with storage as if the channel kept nothing.
     @Test func aWrongPolicyIsFound() throws {
         var scene = Scene()
         scene.entries = Array(scene.entries[..<3])

@@ -70,7 +70,7 @@ struct ChannelTrafficTests {
         }
     }
 
-    /// The judge finds a published record in the log by its bytes.
+    /// All published records differ, because the judge finds a record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Run(seed: 1).published.map {
             ChaosAudit.RecordBytes(key: Array($0.1.activity.utf8), value: $0.1.value)

@@ -91,8 +91,8 @@ struct ChaosAuditTests {
             ])
     }
 
-    /// A successor cannot know which push a former owner sent without writing it down. The two owners then write
-    /// different outcomes, and one counts.
+    /// Two owners may write different outcomes of one event, and the audit counts such events. A successor cannot know
+    /// which push a former owner sent without writing it down.
     @Test func whatTwoOwnersSayDifferentlyIsCounted() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("superseded", offset: 2))

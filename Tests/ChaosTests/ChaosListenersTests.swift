@@ -15,7 +15,8 @@ struct ChaosListenersTests {
             body: Self.update(goal, stamp: 100 + goal))
     }
 
-    /// All entries have the same millisecond, or times that go back. Their order decides what reached the phone.
+    /// Cases: entries with the same time, or with times that go back, and what the phone shows. The order of the
+    /// entries decides.
     private static let orders: [([JournalEntry], content: String)] = [
         ([Self.broadcast(1)], "{\"goal\":1}"),
         ([Self.broadcast(1), Self.gone, Self.broadcast(2)], "{\"goal\":1}"),

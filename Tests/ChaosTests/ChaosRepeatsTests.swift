@@ -11,7 +11,8 @@ struct ChaosRepeatsTests {
             atMillis: stamp * 1_000, channel: channel, priority: priority, expirationSeconds: 0, body: Array(body.utf8))
     }
 
-    /// The phone shows the version of second 20 when it begins to listen.
+    /// Cases: broadcasts after a phone has begun to listen, and the number of repeats that count. The phone already
+    /// shows the version of second 20.
     @Test(
         arguments: [
             ([ChaosRepeatsTests.broadcast(20)], 1),
@@ -37,7 +38,8 @@ struct ChaosRepeatsTests {
         return .push(atMillis: stamp * 1_000, token: "0b", topic: "t", priority: priority, body: Array(body.utf8))
     }
 
-    /// The phone shows the version of second 20 when its token changes.
+    /// Cases: pushes to a phone's new token, and the number of repeats that count. The phone already shows the version
+    /// of second 20.
     @Test(
         arguments: [
             ([ChaosRepeatsTests.push(20)], 1), ([ChaosRepeatsTests.push(21)], 0),

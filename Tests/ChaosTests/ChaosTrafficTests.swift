@@ -38,7 +38,7 @@ struct ChaosTrafficTests {
         #expect(values != Self.publications(seed: 2, seconds: 10).map(\.value))
     }
 
-    /// The judge finds a published record in the log by its bytes.
+    /// All published records differ, because the judge finds a record in the log by its bytes.
     @Test func noTwoRecordsAreTheSame() {
         let records = Self.publications(seed: 1, seconds: 60).map {
             ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value)

@@ -3,7 +3,7 @@ import PushModel
 import Testing
 import Upstream
 
-/// Tests where a publisher puts records after its topic has got more partitions.
+/// Tests of the partitions that a publisher chooses after its topic has got more partitions.
 struct GrownPublisherTests {
     private static func registration(_ name: String) -> Publication {
         Publication(name, StoryRegistration(app: "com.example.pizza", token: "0a"))

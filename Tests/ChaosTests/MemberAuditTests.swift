@@ -191,7 +191,7 @@ struct MemberAuditTests {
         #expect(audit.memberCounts.held == 0...0)
     }
 
-    /// The phone ignores a push whose stamp is older than what it shows. The push must come all the same.
+    /// A phone ignores a push whose stamp is older than what it shows. The judge still requires the push.
     @Test(arguments: [true, false])
     func whoHasMovedMayShowWhatWasStampedLater(isPushed: Bool) throws {
         var scene = Scene()

@@ -84,7 +84,8 @@ struct RefusalAuditTests {
         #expect(audit.devicesEquivalent == 1)
     }
 
-    /// The worker died before the event's offset was committed, so the next owner may forward the event.
+    /// An event that became a dead letter may be forwarded, too. The next owner does so if the worker died before it
+    /// committed the event's offset.
     @Test func itMayBeForwardedToo() throws {
         var scene = try Scene()
         scene.logs.outcomes.append(Self.outcome("delivered", offset: 2))
@@ -141,7 +142,7 @@ struct RefusalAuditTests {
         #expect(try scene.audit(partitionCount: 3).faults == [])
     }
 
-    /// The phone shows the refused event, although the event became only a dead letter.
+    /// The audit finds a phone that shows an event although the event became only a dead letter.
     @Test func aPhoneThatShowsItIsFound() throws {
         var scene = try Scene()
         try scene.phone.push(

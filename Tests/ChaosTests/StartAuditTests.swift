@@ -291,7 +291,7 @@ struct StartAuditTests {
         #expect(audit.startCounts.sums == 1 && audit.startCounts.sumsAgreeing == 0)
     }
 
-    /// An update puts up no card, nor does a start without an alert.
+    /// The audit finds pushes to start members that put up no card: updates, and starts without an alert.
     @Test func aPushThatPutsUpNoCardIsFound() throws {
         var scene = Self.begun()
         for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }

@@ -29,7 +29,8 @@ struct StartTrafficTests {
         #expect(values != Self.play(seed: 2).published.map(\.value))
     }
 
-    /// The judge finds a published record in the log by its bytes, and a card by the attributes of its start.
+    /// All records differ, and so do the attributes of starts. The judge finds a record in the log by its bytes, and a
+    /// card by the attributes of its start.
     @Test func noTwoAreTheSame() {
         let published = Self.play(seed: 1).published
         let records = published.map { ChaosAudit.RecordBytes(key: Array($0.activity.utf8), value: $0.value) }

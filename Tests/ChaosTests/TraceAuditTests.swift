@@ -104,7 +104,8 @@ struct TraceAuditTests {
         #expect(audit.faults == ["traces: no event was traced", "traces: no push was traced"])
     }
 
-    /// In a run with faults, all passes of an audience's event may have been on a killed worker.
+    /// A version without passes is a fault only in a run without faults. Otherwise all of its passes may have been on a
+    /// killed worker.
     @Test(arguments: [false, true]) func aVersionWithoutPassesIsFound(isUndisturbed: Bool) {
         let event = Self.event.replacing("delivered", with: "fanned-out")
         var audit = Self.audit([event, Self.push], outcome: "fanned-out")

@@ -95,8 +95,8 @@ struct DevSnippetsTests {
         #expect(event["attributes"]?["order"]?.plainText == "order-1")
     }
 
-    /// Every curl command ends with an error if the answer is one, so that a test with a pasted command fails. Without
-    /// a flag, curl would exit with status 0.
+    /// Every curl command fails if the answer is an error, so that a test with a pasted command fails. Without a flag,
+    /// curl would exit with status 0.
     @Test func curlFailsWhereTheAnswerIsNoSuccess() {
         let curls = Self.snippets.filter { $0.text.hasPrefix("curl ") }
         #expect(curls.map(\.name) == ["curl", "Wait in a test"])

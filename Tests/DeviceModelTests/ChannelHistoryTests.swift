@@ -189,8 +189,8 @@ import Testing
         #expect(channel.witness().phase == .untouched)
     }
 
-    /// The judge accepts a phone that follows the rules. It does not accept one that misses the newest message which
-    /// the phone should get.
+    /// The judge accepts a phone that follows the rules. It refuses a phone that misses the newest message that it
+    /// should get.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func whoFollowsTheRulesIsRight(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)

@@ -255,8 +255,8 @@ struct ConnectionTests {
         #expect(pipe.serverEvents.contains(.pingAcknowledged(payload: .max)))
     }
 
-    /// After a lost connection, a request that had completely left may have been processed. One that had not left
-    /// completely cannot have been.
+    /// After a lost connection, a request that had completely left may have been processed. Any other request cannot
+    /// have been processed.
     @Test func aLostConnectionTellsUnsentFromUnknown() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }

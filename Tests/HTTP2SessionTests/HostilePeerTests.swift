@@ -182,7 +182,7 @@ struct HostilePeerTests {
         #expect(pipe.statuses == [1: 200])
     }
 
-    /// Both sides get random bytes. They do not trap, and each stream gets exactly one final event.
+    /// Random bytes trap neither side, and each stream gets exactly one final event.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func garbageEndsQuietly(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -200,8 +200,8 @@ struct HostilePeerTests {
         #expect(pipe.finalEventCounts == [0: 1, 1: 1, 2: 1, 3: 1, 4: 1])
     }
 
-    /// Bytes are flipped, dropped or doubled on the way. Nothing traps, and no tag gets two final events. After the
-    /// connection has ended, each tag has one.
+    /// If bytes are flipped, dropped or doubled on the way, nothing traps, and no tag gets two final events. After the
+    /// connection has ended, each tag has exactly one final event.
     @Test(arguments: 1...300 as ClosedRange<UInt64>)
     func damagedTrafficLosesNoTag(seed: UInt64) {
         var random = SplitMix64(seed: seed)

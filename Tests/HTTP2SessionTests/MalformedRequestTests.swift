@@ -1,8 +1,8 @@
 import HTTP2Session
 import Testing
 
-/// Tests of requests that are malformed by RFC 9113 §8. The test writes their frames itself. Each is answered with
-/// RST_STREAM PROTOCOL_ERROR, and the connection stays open.
+/// Tests of requests that are malformed by RFC 9113 §8. The test writes the frames itself. The server answers each
+/// request with RST_STREAM PROTOCOL_ERROR, and the connection stays open.
 struct MalformedRequestTests {
     private static let pseudo = [
         (":method", "POST"), (":scheme", "https"), (":authority", "localhost"), (":path", "/3/device/00"),

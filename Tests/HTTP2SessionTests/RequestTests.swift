@@ -187,8 +187,7 @@ struct RequestTests {
         #expect(pipe.statuses == [1: 200, 2: 200])
     }
 
-    /// The owner may release a template whose frame is not written yet. Templates that change with every request are
-    /// released later.
+    /// The owner may release a template before its frame is written. Here every request has a template of its own.
     @Test func templatesLiveAsLongAsTheirFrames() {
         let pipe = HTTP2Pipe()
         pipe.run()

@@ -136,7 +136,7 @@ struct ServerTests {
         #expect(pipe.requests.count == 900)
     }
 
-    /// A client whose requests time out may reset all of them at once.
+    /// The server takes any number of resets. A client whose requests time out may reset all of them at once.
     @Test func takesAnyNumberOfResets() {
         let pipe = HTTP2Pipe()
         pipe.onRequest = { _, _ in }

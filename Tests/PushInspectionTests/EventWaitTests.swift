@@ -51,8 +51,8 @@ struct EventWaitTests {
         #expect(timeline.json(done)["wait"] == nil && timeline.summary(of: done).hasPrefix("Delivered"))
     }
 
-    /// After a swipe no token comes. The line says so, and names only what helps: it changes with what the server has
-    /// said.
+    /// After a swipe no token comes, and the line of a waiting event says so. What the line advises depends on what the
+    /// server has said.
     @Test func afterASwipeNobodyIsToldToWaitForAToken() throws {
         var timeline = Self.timeline()
         let id = timeline.meet(token: TimelineTests.token, activity: "order-1", app: "")
@@ -79,8 +79,8 @@ struct EventWaitTests {
         #expect(timeline.summary(of: try #require(timeline.entry(1))).hasPrefix("Waits for a token."))
     }
 
-    /// A second start is a duplicate while the worker takes the activity for a living one. What helps depends on the
-    /// card.
+    /// The advice for a second start depends on the card. The start is a duplicate as long as the worker regards the
+    /// activity as living.
     @Test func theAdviceForASecondStartFitsTheCard() throws {
         var timeline = Self.timeline()
         let id = timeline.meet(token: TimelineTests.token, activity: "order-1", app: "")

@@ -109,8 +109,8 @@ struct PhoneStatusTests {
         #expect(told.text.hasSuffix("nothing more is sent to it. A new card needs a start.") && told.remedies.isEmpty)
     }
 
-    /// After the app was removed, no app is left to tell the server, so only the unregistration is offered. The dates
-    /// of its content are no longer shown.
+    /// After the app was removed, the page offers only the unregistration, because no app is left to tell the server.
+    /// It no longer shows the dates of the phone's content.
     @Test func anAppThatIsRemovedTellsNobody() throws {
         var (timeline, id) = try Self.registered()
         timeline.listPush(TimelineTests.push())

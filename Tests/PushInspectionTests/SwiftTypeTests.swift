@@ -137,7 +137,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(in: json(#"{"home":"1"}"#)) == #"“home” is the string "1", expected an Int"#)
     }
 
-    /// Swift writes a range as an array of its bounds.
+    /// A range must be an array of its two bounds in order, as Swift encodes it.
     @Test(arguments: [
         (#"{"span":[1,2.5]}"#, nil as String?), (#"{"span":[2,1]}"#, "“span” is not a range"),
         (#"{"span":[1]}"#, "“span” is not a range"),
@@ -168,7 +168,7 @@ struct SwiftTypeTests {
         #expect(example["courier"]?["full_name"]?.plainText == "text" && example["version"] == nil, "\(example.text)")
     }
 
-    /// Reading a pasted text always ends.
+    /// An incomplete type is refused. Reading it always ends.
     @Test(arguments: [
         "struct", "struct A {", "struct A { var", "struct A { var x:", "enum", "struct A { case", "\"", "/*", "}}}{{{",
     ])
@@ -226,8 +226,8 @@ struct SwiftTypeTests {
             ])
     }
 
-    /// The test writes `Pizza.ContentState` for a type that is only named `ContentState`. `Pizza` is the phone's
-    /// attributes' type. A type with another name keeps its name.
+    /// The offered test writes `Pizza.ContentState` for a type that is only named `ContentState`. `Pizza` is the type
+    /// of the phone's attributes. A type with another name keeps its name.
     @Test(arguments: [
         ("struct ContentState { var minutes: Int }", "", "decode(ContentState.self", true),
         ("struct ContentState { var minutes: Int }", "Pizza", "decode(Pizza.ContentState.self", false),

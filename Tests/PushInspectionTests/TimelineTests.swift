@@ -58,8 +58,7 @@ struct TimelineTests {
         #expect(Self.timeline().isTaken(app: "com.x"), "of a worker whose apps are not known")
     }
 
-    /// A phone comes back online and gets a push that APNs had kept. Its card was swiped away, so the push is not
-    /// shown.
+    /// A kept push that arrives when a phone comes back online is not shown if the phone's card was swiped away.
     @Test func aCardThatWasSwipedAwayShowsNothingMore() throws {
         var timeline = Self.timeline()
         let id = timeline.meet(token: Self.token, activity: "order-1", app: "")
@@ -96,8 +95,8 @@ struct TimelineTests {
         #expect(self.take(&timeline, update, key: "order-2", at: 5) == nil, "whoever takes a token away means it")
     }
 
-    /// An update right after a start must not make another phone. Its token would replace the one that the started card
-    /// reports a moment later.
+    /// An update right after a start must not make another phone. That phone's token would replace the token that the
+    /// started card reports a moment later.
     @Test func anActivityThatAPushStartsAsksForNoPhone() {
         var timeline = Self.timeline()
         let start =

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    /// Skipping a value reads strings 64 bytes at a time, even if fewer bytes are left.
+    /// Skipping a value touches no memory outside its bytes, although strings are read 64 bytes at a time.
     @Test func passingAValueReadsNothingElse() throws {
         let page = try GuardedPage()
         for count in 0...200 {

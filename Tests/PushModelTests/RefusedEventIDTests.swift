@@ -44,7 +44,7 @@ import Testing
         #expect(RefusedEventID.text(in: deep.span).isEmpty)
     }
 
-    /// A frame that the worker does not open is no part of JSON.
+    /// A worker that opens no frames reads only plain JSON. It reads a CloudEvent like any other object.
     @Test func withoutFramingOnlyPlainJSONIsRead() {
         let marked = Array(("\u{FEFF}" + #"{"id":"e-7"}"#).utf8)
         #expect(RefusedEventID.text(in: marked.span, framing: .none).isEmpty)

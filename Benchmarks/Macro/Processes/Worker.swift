@@ -128,7 +128,7 @@ final class Worker {
 
     /// The latencies so far. The worker must have been started with this `distributionPath`.
     func latencies(_ path: String) throws -> LatencyReport {
-        // Shards report each 50 ms.
+        // Shards report every 50 ms.
         Clock.sleep(millis: 200)
         try? FileManager.default.removeItem(atPath: path)
         kill(self.process.pid, SIGUSR1)

@@ -6,8 +6,8 @@ import PushWorker
 /// A worker's latencies at one moment, by bucket. The difference of two reports has the latencies between these
 /// moments.
 struct LatencyReport: Codable, Equatable {
-    /// Number of pushes by bucket. The key is the longest duration of the bucket, microseconds, and the bucket before
-    /// ends where this one begins.
+    /// Number of pushes by bucket. The key is the longest duration of the bucket, microseconds. Each bucket begins
+    /// where the bucket before it ends.
     typealias Buckets = [UInt64: UInt64]
 
     var takenToAccepted: Buckets = [:]

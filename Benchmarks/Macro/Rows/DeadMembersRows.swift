@@ -1,5 +1,5 @@
-/// Rows of the first event for members that were never pushed to. One in a hundred has a dead token. They show the time
-/// until the last member has the event, compared with a run without dead tokens.
+/// Rows of the first event for members that were never pushed to. One in a hundred of these members has a dead token.
+/// The rows show the time until the last member has the event, compared with a run without dead tokens.
 struct DeadMembersRows {
     let bench: Bench
 

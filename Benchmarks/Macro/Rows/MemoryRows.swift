@@ -1,5 +1,5 @@
-/// Rows of the memory of an activity whose id and token are as long as in practice. It is idle, or has had three
-/// high-priority pushes, whose times its budget keeps.
+/// Rows of the memory of an activity whose id and token are as long as in practice. The activity is idle, or has had
+/// three high-priority pushes, whose times its budget keeps.
 struct MemoryRows {
     let bench: Bench
 

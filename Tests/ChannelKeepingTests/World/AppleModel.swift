@@ -1,6 +1,6 @@
 import APNSProtocol
 
-/// Apple's channels of one app, and who made each. Its list lags.
+/// The channels that Apple has for one app, and who made each. An older list can be read, because Apple's list lags.
 struct AppleModel {
     enum Maker: Equatable { case keeper, other }
     struct Channel {

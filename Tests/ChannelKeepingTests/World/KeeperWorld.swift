@@ -79,7 +79,7 @@ struct KeeperWorld {
     var nextMessage = 0
     var audiences: [AudienceModel] = []
 
-    // The judge's memory follows.
+    // What the judge remembers.
     var failures: [String] = []
     var creations: [Outstanding] = []
     var hasListSinceCreation = false
@@ -217,8 +217,8 @@ struct KeeperWorld {
         self.keeper = nil
         self.timerMillis = nil
         self.generation += 1
-        // Some of the unacknowledged writes still reach `state`, in order. None counts later, because the next keeper's
-        // epoch is newer.
+        // Some of the unacknowledged writes still reach `state`, in order. No later write of this keeper counts,
+        // because the next keeper's epoch is newer.
         let landed = Int(self.draw(0...Int64(self.pending.count)))
         for write in self.pending.prefix(landed) { self.land(write) }
         self.pending = []
