@@ -57,8 +57,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// A member that has left gets no further push. A phone whose token was rotated goes on. A token belongs only to
-    /// the audience that it joined last.
+    /// A member that has left gets no further push. A phone whose token was rotated gets pushes by its new token. A
+    /// token belongs only to the audience that it joined last.
     @Test func membersLeaveRotateAndMove() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)
@@ -157,7 +157,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// `retention` after its end (an hour by default), the audience is forgotten. The next event finds no members.
+    /// An audience is forgotten when it has been over for the time `retention` (by default an hour). The next event
+    /// finds no members.
     @Test func theEndLetsMembersGo() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

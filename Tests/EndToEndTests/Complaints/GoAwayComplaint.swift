@@ -6,8 +6,8 @@ extension Complaints {
     /// Complaint 1: pushes get lost when APNs sends GOAWAY, or the sender never recovers. Reported as pushy#865,
     /// pushy#1025, parse-community/node-apn#140, Fatal1ty/aioapns#63 and DocNR/clave#14.
     ///
-    /// Promised here: pushes that APNs did not process are sent again on another connection. Pushes that it did process
-    /// are not. Service goes on.
+    /// Promised here: pushes that APNs did not process are sent again on another connection. Pushes that APNs did
+    /// process are not sent again. Service goes on.
     @Test func pushesAreNotLostAtGoAwayAndServiceGoesOn() async throws {
         let orders = 300
         try await TestHouse.withOrders(orders) { house, worker, publisher in

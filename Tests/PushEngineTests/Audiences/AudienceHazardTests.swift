@@ -74,8 +74,8 @@ import Testing
         #expect(h.outcomes.last?.outcome == "applied", "whoever took it may have died before it said so")
     }
 
-    /// A member's records come from a partition that was added, and the member leaves. A delayed join from the former
-    /// partition does not bring it back.
+    /// Partitions are added, so a member's records come from another partition than before. Then the member leaves. A
+    /// delayed join from the former partition does not bring the member back.
     @Test(arguments: [0, 1, 2]) func aJoinFromThePartitionBeforeBringsNobodyBack(takeovers: Int) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -327,8 +327,8 @@ import Testing
     }
     private static func failAll(_ h: EngineHarness) { while let push = h.take() { Self.fail(push, h) } }
 
-    /// Each version expires before the versions beneath it, and there are more than are kept. Owner and partition keep
-    /// the version that expires last.
+    /// Each version expires before the versions beneath it, and there are more versions than are kept. Owner and
+    /// partition keep the version that expires last.
     @Test(arguments: [false, true]) func whatLivesLongestIsShownInTheEnd(isKnown: Bool) {
         let h = AudienceTests.harness()
         if isKnown { h.join(2) }

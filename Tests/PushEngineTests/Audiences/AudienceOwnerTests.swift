@@ -212,8 +212,8 @@ import Testing
         }
         #expect(rollUp.missing == [0] && !rollUp.isComplete)
     }
-    /// When there are too many versions, the oldest one's summary stops counting. That summary is written then, unless
-    /// it has been written before.
+    /// When there are too many versions, the summary of the oldest version stops counting. That summary is written
+    /// then, unless it has been written before.
     @Test func soManyVersionsAreSummed() {
         let play = OwnerPlay()
         play.ask(0)

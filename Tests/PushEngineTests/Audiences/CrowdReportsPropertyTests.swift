@@ -22,7 +22,7 @@ import Testing
         var models: [Int64: Model] = [:]
         /// Stamps of the versions, the newest last.
         var versions: [Int64] = []
-        /// Stamps of the versions in flight, one for each member without an answer.
+        /// The version of each push in flight, as a stamp. A member has at most one push in flight.
         var flying: [Int64] = []
         /// Number of members that are owed the newest version and have no push in flight.
         var owed = 0

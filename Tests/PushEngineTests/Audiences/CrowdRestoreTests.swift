@@ -83,8 +83,8 @@ import Testing
         }
         #expect(reached.count == 4)
     }
-    /// A restored member that the progress record knows has been served. Any other member counts as late, or is owed
-    /// the current alert.
+    /// The progress record says which restored members have been served. The other members count as late. A member
+    /// whose own record names the current alert is owed that alert.
     @Test func joinsAreToldApart() {
         var crowd = Self.crowd()
         for (number, (offset, isKnown, alert)) in [

@@ -35,8 +35,8 @@ import Testing
         let (sentCount, unknownCount, unheard) = (play.sent.count, play.unknownCount, play.unheard)
         #expect(sentCount == 60 && unknownCount == 0 && unheard.isEmpty)
     }
-    /// If the app wants it, a start is sent again to members that may have got it. No member is left out, and no member
-    /// waits in the end.
+    /// The app wants starts to be resent to members that may have got them. After crashes no member is left out, and no
+    /// member waits in the end.
     @Test(arguments: UInt64(1)...120) func whereStartsAreResentNobodyIsLeftOut(seed: UInt64) {
         var play = StartPlay(seed: seed, resends: true)
         for _ in 0..<250 { play.step(crashes: true) }

@@ -204,8 +204,8 @@ import Testing
         _ = scene.queueStarts()
         #expect(scene.lanes[scene.lane].passes.first == reference)
     }
-    /// Announcements are withdrawn while a start goes round. When the partition leaves, those of an ended start are
-    /// withdrawn, too, if its end is not written yet.
+    /// Announcements are withdrawn while a start goes round. When the partition leaves, the announcements of an ended
+    /// start are withdrawn, too, unless a record already says that the start has ended.
     @Test func whatWasAnnouncedIsWithdrawn() {
         let scene = Scene()
         var isWritten = scene.crowds[scene.crowd].withdrawStart(isLeaving: true)

@@ -30,11 +30,11 @@ import Testing
     // MARK: Which versions stay
 
     private struct Survival: CustomTestStringConvertible {
-        /// Expiry times of the versions before, the oldest version first. `new` is the expiry time of the version that
-        /// arrives.
+        /// Expiry times of the kept versions before the new one arrives, the oldest version first. `new` is the expiry
+        /// time of the new version.
         var there: [Int64]
         var new: Int64
-        /// Expiry times of the versions afterwards.
+        /// Expiry times of the versions that are kept afterwards.
         var stays: [Int64]
         var testDescription: String { "\(there) and \(new)" }
     }

@@ -17,7 +17,8 @@ import Testing
         var random = SplitMix64(seed: seed)
         var late = LateJoins()
         var list: [Join] = []
-        // Numbers have gaps in a crowd that counts the joins of several rounds together.
+        // With `leavesOut` the numbers have gaps. A crowd with several rounds numbers the joins of all rounds together,
+        // so each round sees gaps.
         let leavesOut = seed % 2 == 1
         var number = leavesOut ? UInt32.max - 20 : UInt32.max
         for _ in 0..<300 {

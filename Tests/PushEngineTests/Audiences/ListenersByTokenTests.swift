@@ -2,7 +2,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests which members have had an alert by token. They do not get the alert again if APNs never takes its broadcast.
+/// Tests which members have had an alert by token. They do not get the alert again if APNs never takes the alert's
+/// broadcast.
 struct ListenersByTokenTests {
     private static let (first, second) = (MemberID(rawValue: 1), MemberID(rawValue: 2))
 

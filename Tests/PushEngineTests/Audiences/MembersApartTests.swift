@@ -68,7 +68,8 @@ import Testing
         let isCounted = scene.fail(member, failure)
         #expect(isCounted == isOwed)
         #expect(scene.apart.owedCount == (isOwed ? 1 : 0))
-        // The second failure counts no further member. The member is counted already, or the round comes to it.
+        // The second failure does not raise the number of owed members. The member is counted already, or the round
+        // comes to it.
         let isNew = scene.fail(member, MemberFailure(notBeforeMillis: 90, failures: FailureStreak(count: 4)))
         #expect(!isNew)
         let entry = scene.apart.retries[member]

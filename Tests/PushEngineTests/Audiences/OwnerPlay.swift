@@ -6,7 +6,7 @@ import PushModel
 
 /// An audience's owner without an engine. The caller plays the slot, Kafka and the keeper.
 final class OwnerPlay {
-    /// Kind of an effect, for tables.
+    /// Kind of an effect, without the effect's values. Tables of expected effects use it.
     enum Kind: String, CaseIterable {
         case send, answer, sendVoid, wish, broadcast, fannedOut, record, deadLetter, scheduleRollUps, write, writeFirst
         case reschedule, broadcastTaken, fellBack

@@ -24,7 +24,7 @@ import Testing
         }
         return record
     }
-    /// What each event does in each state of a record.
+    /// Each event moves a record from one state to the next, as the table says.
     @Test(
         arguments: [
             (ProgressRecord.State.written, [.toWrite, .underWay, .written, .written, .written]),
@@ -200,7 +200,8 @@ import Testing
         let rest = late.cease()
         #expect(rest == [members[3]] && late.count == 0)
     }
-    /// Kafka may store records in another order than they were written in.
+    /// Kafka may store the joins' records in another order than they were written. When an announcement is withdrawn,
+    /// the offset in the next record does not cover the members that were withdrawn.
     @Test func whoIsWithdrawnIsNamedByNoOffset() {
         var late = LateStarts()
         let members = (0..<3).map { MemberID(rawValue: Int32($0)) }

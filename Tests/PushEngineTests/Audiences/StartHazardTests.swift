@@ -223,7 +223,8 @@ import Testing
     }
 
     // MARK: Content
-    /// The content and alert of an update expire with it, also for members that are started later.
+    /// The content and alert of an update expire with the update. Members that are started later get the start's own
+    /// content and alert.
     @Test(arguments: [true, false]) func whoIsStartedAfterAnUpdateExpiredGetsTheStartsOwnContent(isMade: Bool) {
         let h = EngineHarness.starts()
         h.joinStart(1)

@@ -3,7 +3,7 @@ import PushModel
 import Testing
 
 /// Tests a start at its audience's owner. Update members get an update instead of the start; start members get the
-/// start. Both wait for the next version.
+/// start. The update and the start leave with the audience's next version.
 @Suite struct StartOwnerTests {
     private static let update = EngineHarness.memberToken(1)
     private static let start = EngineHarness.memberToken(2)

@@ -9,7 +9,8 @@ import Testing
         var pace = StartPace()
         var recordCount = 0
         var sentCount = 0
-        /// The largest number announced and not sent, in the second half of the play.
+        /// The largest number of members that were announced but not yet sent the start, in the second half of the
+        /// play.
         var aheadMax = 0
 
         init(perMilli: Int, acknowledgeMillis: Int64, forMillis: Int64 = 10_000) {

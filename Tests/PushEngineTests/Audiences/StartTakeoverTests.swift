@@ -89,8 +89,8 @@ import Testing
     }
 
     // MARK: Late records
-    /// A former owner's announcement is in `state` behind its successor's records. No member that the successor has
-    /// sent the start is sent another.
+    /// A former owner's announcement is in `state` behind its successor's records. Nobody gets a second start from the
+    /// successor.
     @Test func whatAFormerOwnerAnnouncedIsNotBelieved() throws {
         let h = EngineHarness.starts()
         for member in 1...600 { h.joinStart(member) }

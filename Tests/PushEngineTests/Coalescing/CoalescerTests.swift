@@ -136,7 +136,7 @@ import Testing
         #expect(bench.send() && bench.pending?.isEnd == true && bench.behind == nil && bench.inFlight?.isStart == true)
     }
 
-    /// An end without content says what the event before it said.
+    /// An end without content shows the content of the event before it.
     @Test func anEndTakesContentAlong() {
         let bench = CoalescerBench()
         bench.take(at: 10)
@@ -165,8 +165,8 @@ import Testing
         #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
     }
 
-    /// Two updates wait, the first only for its alert. A newer alert arrives that expires sooner. Updates that expire
-    /// later stay beneath it, and are shown when it expires. Found by the simulation.
+    /// Two updates wait, the first only for its alert. An event with a newer alert arrives, and it expires sooner.
+    /// Updates that expire later stay beneath that event, and are shown when it expires. Found by the simulation.
     /// - Parameters:
     ///   - first: seconds until the first event expires; `nil`: never.
     ///   - second: seconds until the second event expires; `nil`: never.

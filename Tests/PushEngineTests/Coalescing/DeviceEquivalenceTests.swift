@@ -14,7 +14,7 @@ import Testing
         var random: SplitMix64
         let h: EngineHarness
         var device = Device()
-        /// The payload that each event would be on its own, by the event's offset.
+        /// The payload of each event if it were pushed alone, by the event's offset.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
         /// What happened, printed when the test fails.
@@ -39,8 +39,8 @@ import Testing
         mutating func event(_ kind: String, _ n: Int) {
             var parts: [String] = []
             let at = self.h.wallSeconds + Int64(self.int(-4...2))
-            // If events expire, an alert that is too large for older, longer-lived content may be lost. So there are
-            // no large events then.
+            // If events expire, an alert that is too large for older, longer-lived content may be lost. So no event is
+            // large then.
             let isBig = !self.expires && self.chance(6)
             if kind != "end" || self.chance(50) {
                 let pad = String(repeating: "x", count: isBig ? self.int(2_500...3_600) : 0)

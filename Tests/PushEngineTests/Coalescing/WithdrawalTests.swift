@@ -74,8 +74,8 @@ import Testing
         }
     }
 
-    /// A withdrawal takes back alerts that are not newer by timestamp, then by arrival. An end counts as newest,
-    /// whatever its timestamp.
+    /// A withdrawal removes every alert that is not newer than the withdrawal. The timestamp decides first, then the
+    /// order of arrival. An end counts as newest, whatever its timestamp.
     @Test(arguments: [
         Order(goal: 5, withdrawal: 6, rings: false), Order(goal: 5, withdrawal: 5, rings: false),
         Order(goal: 5, withdrawal: 4, rings: true), Order(goal: 5, withdrawal: 6, isEnd: true, rings: false),

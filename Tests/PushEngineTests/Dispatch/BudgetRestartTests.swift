@@ -171,7 +171,8 @@ import Testing
         #expect(h.deliver()?.priority == 5)
     }
 
-    /// Traffic, answers and crashes are random. APNs never gets N+1 pushes in an hour.
+    /// Traffic, answers and crashes are random. APNs never gets more high-priority pushes in an hour than the limit
+    /// allows.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func neverMoreThanNInAnyHour(seed: UInt64) {
         var random = SplitMix64(seed: seed)

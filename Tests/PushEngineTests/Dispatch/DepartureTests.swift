@@ -102,7 +102,7 @@ import Testing
         for _ in 0..<10 { #expect((200...400).contains(bench.backOff(slot, millisMax: 400))) }
     }
 
-    /// An owner that left in good order has counted its pushes itself.
+    /// After a release in good order no push counts as unrecorded, because the former owner has counted its own pushes.
     @Test func afterAReleaseNothingIsCounted() {
         let bench = DispatchBench()
         let wall = bench.now.wallMillis

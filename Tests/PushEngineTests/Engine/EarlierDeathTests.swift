@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// A 410 for a time before the registration keeps the token (contract: Dead tokens). The engine says so to the log, to
-/// the admin port and in `state`.
+/// Tests a 410 that names a time before the token's registration. The token is kept (contract: Dead tokens), and the
+/// log, the admin port and `state` show the answer.
 @Suite struct EarlierDeathTests {
     private static let died: Int64 = 1_600_000_000_000
     private static let answer = PushAnswer.Result.response(
@@ -17,14 +17,14 @@ import Testing
         h.update(1, priority: 10)
         return h
     }
-    /// All notices so far.
+    /// All notices about refused tokens so far.
     private static func notices(_ h: EngineHarness) -> [TokenRefusalNotice] {
         h.actionsSoFar().compactMap { if case .warnOfToken(let notice) = $0 { notice } else { nil } }
     }
     private static func report(_ h: EngineHarness) -> ActivityReport? {
         h.engine.activityReport(app: 0, id: Array("a".utf8).span, now: h.now)
     }
-    /// The header of the newest record of `state`.
+    /// The header `earlierDeaths` of the newest `state` record; `nil` if the record has no such header.
     private static func inState(_ h: EngineHarness) -> String? {
         h.written.last { $0.topic == .state }?.headers[RecordHeader.earlierDeaths.text]
     }
@@ -45,7 +45,8 @@ import Testing
         #expect(Self.inState(h) == "1")
     }
 
-    /// The first answer may already be believed. No attempt has failed before it, so there is no back-off.
+    /// APNs may refuse a token in its first answer, without naming an earlier time. The notice then names no retry and
+    /// no earlier deaths.
     @Test(arguments: ["Unregistered", "BadDeviceToken"]) func aTokenThatDiesAtOnceIsNamedToo(reason: String) throws {
         let h = Self.harness()
         h.answer(
@@ -56,7 +57,8 @@ import Testing
         #expect(notice.retryMillis == nil && notice.earlierDeaths == 0)
     }
 
-    /// The eighth answer in a row is believed, and then the token is dead as any other.
+    /// The first seven such answers in a row are counted, and the token is kept. After the eighth the token is dead
+    /// like any other dead token.
     @Test func itIsCountedUntilItIsBelieved() throws {
         let h = Self.harness()
         for count in 1...TokenRefusalNotice.earlierDeathsIgnoredMax {
@@ -70,7 +72,7 @@ import Testing
         #expect(Self.report(h)?.token == "dead")
     }
 
-    /// Acceptance and another registration end the matter.
+    /// The count is zero after another token was registered, and after APNs has accepted a push.
     @Test(arguments: [true, false]) func itIsForgotten(byRegistration: Bool) throws {
         let h = Self.harness()
         h.answer(try #require(h.take()), Self.answer)
@@ -82,7 +84,8 @@ import Testing
         #expect(Self.inState(h) == nil && h.written.contains { $0.topic == .state })
     }
 
-    /// A push goes to the token before it at once. The record has the newest token, which is not tried again now.
+    /// The push goes to the former token at once. The notice is about the newest token, and names no retry because that
+    /// token is not tried again now. The `state` record has no count, because the count is not about the token in use.
     @Test func theTokenBeforeGetsThePush() throws {
         let h = EngineHarness()
         h.register(token: "aa01")
@@ -99,7 +102,7 @@ import Testing
         #expect(Self.inState(h) == nil)
     }
 
-    /// Thousands of tokens may die in one turn: the log needs a few.
+    /// Thousands of tokens may die in one turn. The engine reports only the first few.
     @Test func onlyAFewOfVeryManyAreReported() throws {
         let h = EngineHarness()
         for number in 0..<20 {
@@ -111,7 +114,8 @@ import Testing
         #expect(h.engine.core.tokenRefusals.waiting.isEmpty)
     }
 
-    /// A member's token is tried again, too.
+    /// A 410 for a time before a member's join is reported, too. The notice names the audience, and the member's token
+    /// is tried again.
     @Test func aMembersTokenIsNamedByItsHash() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -122,7 +126,7 @@ import Testing
         #expect(notice.earlierDeaths == 1 && notice.retryMillis != nil && notice.registeredMillis > Self.died)
     }
 
-    /// An id may look like a token.
+    /// An activity's id may look like a token. The notice shows only the beginning of such an id.
     @Test func aTokenAsAnIDIsShortened() throws {
         let h = EngineHarness()
         let id = String(repeating: "0a", count: 32)

@@ -98,8 +98,8 @@ import Testing
         }
     }
 
-    /// `state` has a record that was written while the start was in flight, and a later one that says that it was
-    /// accepted. Only the later record counts.
+    /// `state` has a record that was written while the start was in flight, and a later record that says that the start
+    /// was accepted. Only the later record counts.
     @Test func aRestoreJudgesByTheLastRecordOnly() {
         let h = EngineHarness()
         let start = h.start(1)

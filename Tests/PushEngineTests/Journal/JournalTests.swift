@@ -131,8 +131,8 @@ import Testing
         #expect(bench.watermark() == bench.nextOffset)
     }
 
-    /// Events come from two input topics. Before the slot holds an offset of the second, a state record is written
-    /// that covers the first.
+    /// Events come from two input topics. Before the slot holds an offset of the second topic, a state record is
+    /// written that covers the event of the first topic.
     @Test func anotherTopicTakesThePlaceOfTheEntry() {
         let bench = JournalBench {
             $0.inputTopics = ["events", "more", "routed"]; $0.routedTopicIndex = 2

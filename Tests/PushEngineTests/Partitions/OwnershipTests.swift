@@ -264,8 +264,8 @@ import Testing
         #expect(stamps == stamps.sorted() && Set(stamps).count == stamps.count, "\(stamps)")
     }
 
-    /// A worker that lost the partition writes its marker again. The owner writes its own marker behind that marker, so
-    /// that a restore follows the owner's.
+    /// A worker that lost the partition writes its marker again. The owner writes its own marker behind that marker. A
+    /// restore then accepts the owner's records.
     @Test func anOlderOwnersMarkerIsOverwritten() {
         let h = Self.harness()
         h.crash()

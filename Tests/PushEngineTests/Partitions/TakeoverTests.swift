@@ -259,7 +259,8 @@ import Testing
         #expect(h.outcomes(of: second) == ["delivered"])
     }
 
-    /// The token died while nobody owned the partition.
+    /// The token died while nobody owned the partition. The outcome of an update that waited for the next owner says
+    /// that the token is dead.
     @Test func aTokenThatDiedAfterAReleaseIsNamed() throws {
         let h = Self.alive()
         h.update(1, priority: 10)
@@ -322,7 +323,7 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// Nothing can have left without a record, so no unit of the budget is missing.
+    /// After a release nothing can have left without a record, so the next owner counts no extra unit of the budget.
     @Test func aReleaseCountsNoExtraUnit() {
         let h = Self.alive()
         #expect(BudgetHarness.spend(h, 1) == [10])

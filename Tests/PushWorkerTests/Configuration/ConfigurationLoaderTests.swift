@@ -185,7 +185,7 @@ struct ConfigurationLoaderTests {
         #expect(faults.last?.location == "MAILBOAT_SHARDS")
     }
 
-    /// A list that is there and empty is not called missing, and has its place.
+    /// An empty list of apps is reported as empty, not as missing. The fault names the line of the list.
     @Test(arguments: ["apps: []", "apps: {}"])
     func anEmptyListOfAppsIsNotCalledMissing(line: String) throws {
         let faults = Loading.faults("kafka.bootstrap: h:1\n\(line)")
@@ -213,7 +213,7 @@ struct ConfigurationLoaderTests {
         #expect(other?.description.contains("--print-settings") == false)
     }
 
-    /// A broker without a port is taken with a warning, because files with such brokers were good before.
+    /// A broker without a port is accepted with a warning, because earlier releases accepted such files.
     @Test(arguments: [
         ("kafka.bootstrap: h", "worker.yaml:1: kafka.bootstrap: h has no port, so Kafka's usual one is taken: 9092"),
         (

@@ -92,8 +92,8 @@ import Testing
         CommitResult(committed: [], refused: sent.positions.map { .init(position: $0, error: KafkaError(code: code)) })
     }
 
-    /// During a rebalance the group refuses commits of the generation that has ended. The partition stays here, and no
-    /// new event may come for hours. So its refused position must be committed again.
+    /// During a rebalance the group refuses commits of the generation that has ended. The partition stays here, and its
+    /// next event may be hours away. So its refused position must be committed again.
     @Test(arguments: [.rebalanceInProgress, .illegalGeneration, .unknownMember, .notCoordinator] as [KafkaError.Code])
     func whatWasRefusedIsCommittedAgain(code: KafkaError.Code) throws {
         let (committer, group) = Self.make()

@@ -152,7 +152,8 @@ struct StartPositionsTests {
     }
 
     /// When a topic is deleted, Kafka also deletes the group's offsets for it. The commits of other topics remain, and
-    /// their metadata names a position in the deleted topic. With a commit of the new topic nothing is compared.
+    /// their metadata names a position in the deleted topic. As soon as the new topic has a commit of its own, that
+    /// position is ignored.
     @Test(
         arguments: [
             (nil, nil, 20, true), (nil, nil, 4, true), (0, "mailboat new-log", 20, false), (3, nil, 20, false),

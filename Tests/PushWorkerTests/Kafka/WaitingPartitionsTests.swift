@@ -23,7 +23,8 @@ struct WaitingPartitionsTests {
         AskedPartitions([0, 1], answers: answers) { [Self.part("events", $0), Self.part("routed", $0)] }
     }
 
-    /// Partitions about which everything is known begin. The others wait.
+    /// A partition begins when its positions in all input topics are known. The other partitions wait, each with a
+    /// reason.
     @Test func whatIsKnownBegins() {
         let all = [Self.part("events", 0), Self.part("routed", 0), Self.part("events", 1), Self.part("routed", 1)]
         #expect(Self.asked(Self.answers(known: all)).ready == [0, 1])

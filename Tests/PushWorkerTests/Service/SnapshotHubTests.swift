@@ -147,7 +147,7 @@ struct SnapshotHubTests {
         #expect(json.contains("{\"partition\":1,\"reason\":\"why\"}"))
     }
 
-    /// The group has assigned a partition, but no shard has reported it yet.
+    /// The group has assigned a partition. The worker is not ready before a shard reports that the partition runs.
     @Test func whatTheGroupHasGivenIsAwaited() {
         let hub = SnapshotHub(shardCount: 1)
         hub.updateGroup {

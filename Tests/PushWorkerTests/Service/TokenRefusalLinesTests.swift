@@ -47,7 +47,8 @@ import Testing
         #expect(Self.lines([Self.notice { $0.retryMillis = nil }])[0].contains("goes to the token before it"))
     }
 
-    /// A flood has one line of each kind in ten seconds, and the line that is held back counts the others.
+    /// In ten seconds one line of each kind is logged. After that a single line, about the newest notice, counts all
+    /// notices that were held back.
     @Test func aFloodIsCounted() {
         let notices = [Self.notice(), Self.notice { $0.id = "order-8" }, Self.notice { $0.id = "order-9" }]
         #expect(Self.lines(notices).count == 1)

@@ -304,7 +304,8 @@ struct EventTracesTests {
         #expect(room.begin(Self.header.dropLast(2) + "00") == nil)
     }
 
-    /// A program that embeds a worker may use another tracer, which may not know W3C Trace Context.
+    /// A program that embeds a worker may use another tracer, which may not know W3C Trace Context. That tracer gets
+    /// the same spans.
     @Test func anotherTracerDoesAsWell() throws {
         let tracer = InMemoryTracer()
         let traces = EventTraces(tracer: tracer, Self.configuration(.init()), randomSeed: 7)

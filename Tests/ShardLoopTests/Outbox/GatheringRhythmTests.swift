@@ -106,8 +106,7 @@ struct GatheringRhythmTests {
         #expect(batchCount <= 2 * distances.count + 10)
     }
 
-    /// The pushes come each second also when their outcomes are not published. The state record then waits for no
-    /// outcome.
+    /// A push leaves each second even if its outcome is not published. The state record then waits for no outcome.
     @Test func theSameWithoutOutcomes() {
         let (distances, _) = Self.distances(
             everyMillis: 250, answerMillis: 100, acknowledgementMillis: 100, publication: .failures)

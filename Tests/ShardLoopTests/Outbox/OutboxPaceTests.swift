@@ -69,8 +69,8 @@ struct OutboxPaceTests {
         #expect(Self.handsOver(&pace, 100, at: 1_000))
     }
 
-    /// After APNs' answer, an outcome gathers and is acknowledged, and then a state record. Together they take less
-    /// than a second with any setting.
+    /// After APNs' answer, two records follow each other: the outcome and the state record. Each gathers and is
+    /// acknowledged. Both together take less than a second with any setting.
     @Test(arguments: [1, 50, 300, 1_000] as [Int64], [0, 20, 100, 200, 350] as [Int64])
     func bothRecordsOfAPushAreDoneBeforeTheNext(holdMillis: Int64, acknowledgementMillis: Int64) {
         var pace = Self.pace(holdMillis: holdMillis)

@@ -53,8 +53,8 @@ import Testing
         #expect(!queue.holds(.state, partition: 3, acknowledgement: 99))
     }
 
-    /// A failed record stays in the queue while later records of its partition are on their way. Kafka may still store
-    /// those, and must not store them before this one.
+    /// A failed record of `state` or `routed` stays in the queue until Kafka has answered for the partition's other
+    /// records. If the failed record left earlier, Kafka could store it behind a newer record of its key.
     @Test func nothingLeavesWhileOthersOfItsPartitionAreUnderWay() {
         var queue = RetryQueue()
         queue.failed(Self.entry(1, partition: 3), nowMillis: 0)
