@@ -100,7 +100,7 @@ struct RunRowsCommand: ParsableCommand {
         let endings = LivingChildren.endOnSignals()
         defer { withExtendedLifetime(endings) {} }
         do {
-            // This is checked first, so that a path that cannot be written fails before anything is measured.
+            // A path that cannot be written must fail before anything is measured.
             if let results { try OutputFile.check(results) }
             let bench = try Bench(
                 mailboat: self.mailboat, isQuick: self.quick, preloadedSources: self.preloaded)

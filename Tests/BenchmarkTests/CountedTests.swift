@@ -20,8 +20,8 @@ struct CountedTests {
         #expect(comparisons.map(\.comparison) == [comparison])
     }
 
-    /// The test's text is in callgrind's format. A name is written at its first use, and the inclusive cost is in the
-    /// line after `calls`.
+    /// The cost of a function includes the functions that it calls. In callgrind's format a name is written only at its
+    /// first use, and the inclusive cost is in the line after `calls`.
     @Test func aProfileTellsWhatAFunctionAndItsCalleesTook() {
         let profile = InclusiveProfile(
             """

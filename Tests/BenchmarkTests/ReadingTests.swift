@@ -112,7 +112,8 @@ struct ReadingTests {
         arguments: [
             ("cpu  10 2 30 400 5 0 7 25 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n", 250_000),
             ("cpu  10 2 30 400 5 0 7 0 0 0\n", 0),
-            // These texts come from a kernel that does not count stolen time, and from another file.
+            // These texts have no stolen time: the field is missing or is not a number, or the text is another file's
+            // or empty.
             ("cpu  10 2 30 400\n", 0), ("intr 1 2 3 4 5 6 7 8 9\n", 0), ("", 0), ("cpu  1 2 3 4 5 6 7 x 9\n", 0),
         ] as [(String, Int64)])
     func timeThatTheHostTookIsReadFromTheFirstLine(stat: String, micros: Int64) {

@@ -29,7 +29,7 @@ struct ChannelTraffic {
         case send(Notice)
     }
 
-    /// One event in this number is for a channel. The others are for activities.
+    /// One of this many events is for a channel. The others are for activities.
     static let eventsPerChannelEvent = 16
     /// Numbers of phones per channel: always online, offline now and then, and listening only from some later time.
     static let (steadyCount, sleepyCount, lateCount) = (2, 3, 1)

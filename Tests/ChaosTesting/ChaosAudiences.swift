@@ -59,7 +59,7 @@ final class ChaosAudiences {
         }
     }
 
-    /// Sends APNs what it does not know yet. Stops when APNs is down.
+    /// Sends APNs the steps that wait for it. Stops when APNs is down.
     /// - Returns: records that apps publish now about changed phones.
     func send(wallMillis: Int64) async throws -> [Publication] {
         while let step = self.unsent.first, try await self.send(step) {

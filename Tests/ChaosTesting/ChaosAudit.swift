@@ -5,7 +5,7 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Compares what is in Kafka and on the phones with what was published. It knows nothing of the workers.
+/// Compares what is in Kafka and on the phones with what was published. The audit does not look at the workers.
 ///
 /// The log decides the order of events. A producer whose acknowledgement was lost may have written a record twice.
 struct ChaosAudit {
@@ -81,7 +81,7 @@ struct ChaosAudit {
     /// Judges a run.
     /// - Parameters:
     ///   - publications: all published records. No two have equal keys and values.
-    ///   - acknowledgedCount: records that Kafka said it took.
+    ///   - acknowledgedCount: number of records that Kafka acknowledged.
     ///   - topic: the events topic.
     ///   - partitionCount: the topic's count at first, or `nil` when no partition was added.
     ///   - refusals: facts about records that Kafka refused for good.

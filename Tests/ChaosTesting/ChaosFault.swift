@@ -23,10 +23,9 @@ package struct ChaosFault: Equatable, Sendable {
         case apnsErrors
         /// 503 for every broadcast, and for nothing else. It usually lasts longer than `channel.fallback`.
         case broadcastsRefused
-        /// No answer to a share of the requests. In half of these faults the phone gets the push all the same.
+        /// No answer to a share of the requests. In half of these faults the phone still gets the push.
         case apnsSilence
-        /// A cut of connections at a share of the requests. In half of these faults the phone gets the push all the
-        /// same.
+        /// A cut of connections at a share of the requests. In half of these faults the phone still gets the push.
         case apnsLostAnswers
         /// Slow answers of APNs.
         case apnsLatency

@@ -9,8 +9,8 @@ import DeviceModel
 struct ChaosRepeats {
     /// Tokens of phones that have begun to listen since the last broadcast of a channel, by the channel's id.
     private var beginners: [String: Set<String>] = [:]
-    /// New tokens that have replaced another one and have not got a push yet. Another partition may serve them, and
-    /// cannot know what the former token was sent.
+    /// New tokens that have replaced another token and have not got a push yet. Another partition may serve a new
+    /// token. It cannot know what the former token was sent.
     private var newTokens: Set<String> = []
     /// Number of repeats by token.
     private(set) var counts: [String: Int] = [:]

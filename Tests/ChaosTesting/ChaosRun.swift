@@ -152,8 +152,8 @@ package final class ChaosRun {
         }
     }
 
-    /// Lets a topic grow if that is due. Publishing stops first until Kafka has everything. Otherwise a record on an
-    /// added partition could overtake one that the publisher still has.
+    /// Lets a topic grow if its growth is due and Kafka has every record so far. Until then new publications are held
+    /// back. Otherwise a record on an added partition could overtake one that the publisher still has.
     private func growIfDue() async throws {
         guard let growth = self.growth, self.publisher.isDelivered else { return }
         try await self.stage.grow(growth.choice)

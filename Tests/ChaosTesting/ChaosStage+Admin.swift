@@ -80,7 +80,8 @@ extension ChaosStage {
         try await self.steerKafka("/errors?api=Produce&code=\(code)&count=\(count)&broker=\(broker)")
     }
 
-    /// Topics of the embedded Kafka that have their own leading broker. The first broker leads the others.
+    /// Topics of the embedded Kafka that have their own leading broker, with the broker's number. Broker 1 leads all
+    /// other topics.
     static let embeddedLeaders: [TopicRole: Int] = [.deadLetters: 2, .state: 3]
     static let embeddedBrokerCount = 3
 

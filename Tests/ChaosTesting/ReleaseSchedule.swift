@@ -3,9 +3,9 @@ import Foundation
 /// Decides which of two releases each worker runs, and when. While workers change, both releases share the partitions.
 ///
 /// - At first all workers run the former release.
-/// - From a quarter of the run on they change to the current one, one after the other.
-/// - From half of the run on they change back.
-/// - From three quarters on they change to the current one for good.
+/// - From a quarter of the run on, the workers change to the current release, one after the other.
+/// - From half of the run on, they change back to the former release.
+/// - From three quarters of the run on, they change to the current release for good.
 struct ReleaseSchedule: Equatable, Sendable {
     let former: URL
     let current: URL

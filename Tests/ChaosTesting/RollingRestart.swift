@@ -79,8 +79,8 @@ final class RollingRestart {
         self.gaps[last].pushedMillis[partition] = atMillis
     }
 
-    /// Reads which partitions successors got, from their logs. A successor is another worker, or the new process of the
-    /// one that ended.
+    /// Reads from the workers' logs which partitions successors got. A successor is another worker, or the new process
+    /// of the worker that ended.
     private func readLogs(_ nowMillis: Int64) {
         for (number, worker) in self.stage.workers.enumerated() {
             for line in self.tails[number].lines() where line.hasSuffix("[PushWorker] partitions assigned") {

@@ -53,7 +53,7 @@ struct BroadcastRulesTests {
         // every successor knows.
         (.mostRecent, [3_600, 0, 3_600], 0), (.mostRecent, [3_600, 3_600, 0], 1),
         (.mostRecent, [3_600, 0, 3_600, 0], 1),
-        // APNs keeps a broadcast for eight hours at most. The second expiration is later.
+        // APNs keeps a broadcast for at most eight hours, which are 28,800 s. So 30,000 s is wrong.
         (.mostRecent, [28_802], 0), (.mostRecent, [30_000], 1),
         // No worker learns of the storage, which is a fault from the 20th broadcast on.
         (.mostRecent, Array(repeating: 0, count: 19), 0), (.mostRecent, Array(repeating: 0, count: 20), 1),

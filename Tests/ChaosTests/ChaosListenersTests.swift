@@ -44,7 +44,7 @@ struct ChaosListenersTests {
         let phone = phones.device(token: "0a")?.device ?? Device()
         #expect(String(decoding: phone.contentState, as: UTF8.self) == content)
         #expect(channel.history.firstFault(of: phone, listener: listener.history, rules: .phone) == nil)
-        // A phone with any other content differs.
+        // A fault is found in a phone with any other content.
         var other = Device()
         try other.push(body: Self.update(9, stamp: 99), priority: 5, nowMillis: 0)
         #expect(channel.history.firstFault(of: other, listener: listener.history, rules: .phone) != nil)

@@ -39,7 +39,8 @@ struct StartTrafficTests {
         #expect(Set(attributes).count == attributes.count && attributes.count == 10)
     }
 
-    /// Four of the six audiences are started twice, and three are never ended for good. Only a start follows an end.
+    /// Four of the six audiences are started twice, and three still live at the end. No update or end comes for an
+    /// audience that has ended.
     @Test func livesBeginAndEnd() {
         var living: [String: Bool] = [:]
         var starts: [String: Int] = [:]

@@ -145,7 +145,7 @@ import Testing
         #expect(failure?.description == "nofile cannot be read: No such file or directory")
     }
 
-    /// No output contains a whole token, because it may end up in the public log of a build.
+    /// No output contains a whole token, because the output may end up in the public log of a build.
     @Test func aTokenInTheContentIsCut() {
         let token = String(repeating: "80e0", count: 16)
         let event = #"{"event":"update","content-state":{"\#(token)":"\#(token)"},"timestamp":1699999990}"#

@@ -29,7 +29,7 @@ import Testing
         ("{\"a\":1} {\"b\":2}3", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\"b\":2}"), Self.value(1, "3")]),
         ("{\n  \"a\": 1\n}\n{\"b\":\n2}", [Self.value(1, "{\n  \"a\": 1\n}"), Self.value(4, "{\"b\":\n2}")]),
         ("{\"a\":1}{\n}\n[]", [Self.value(1, "{\"a\":1}"), Self.value(1, "{\n}"), Self.value(3, "[]")]),
-        // A syntax fault drops only the value in which it is.
+        // A syntax fault drops only the value that contains the fault.
         (
             "{\"a\":}\n{\"b\":2}",
             [

@@ -61,7 +61,7 @@ struct SecretOptionsTests {
                 } else {
                     attempts = [[secret.text]]
                 }
-                // One way to write the option is tried, in turn.
+                // Each argument is tried in only one of the ways to write an option. The ways take turns.
                 for attempt in [attempts[turn / PlantedSecret.all.count % attempts.count]] {
                     guard let said = Self.said(path + attempt + others) else { continue }
                     faultCount += 1

@@ -88,7 +88,7 @@ struct SamplingTests {
             self.lines(timeline, after: Self.now + (later + 1) * 1_000).contains { $0.activity == "order-1" } == isNew)
     }
 
-    /// An activity at which somebody looks is listed in full, even in the second in which the flood begins.
+    /// An activity that a person looks at is listed in full, even in the second in which the flood begins.
     @Test func whatIsLookedAtIsListedBeyondTheFirstOfASecond() {
         var timeline = self.registered(30)
         timeline.look(at: "order-29", nowMillis: Self.now)
@@ -97,8 +97,8 @@ struct SamplingTests {
         #expect(timeline.unlisted.pushes == 9)
     }
 
-    /// Pushes to unknown tokens share one phone on the page. They displace neither known phones nor phones at which
-    /// somebody looks.
+    /// Pushes to unknown tokens share one phone on the page. They displace neither known phones nor phones that a
+    /// person looks at.
     @Test func strangersTakeOnePlace() {
         var timeline = self.registered(10)
         timeline.look(at: "order-0", nowMillis: Self.now)

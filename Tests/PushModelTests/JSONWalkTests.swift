@@ -1,7 +1,7 @@
 import PushModel
 import Testing
 
-/// Tests that skipping a value 64 bytes at a time gives the result of reading it in pieces of at most eight bytes.
+/// Tests that skipping a value 64 bytes at a time gives the same result as reading it in pieces of at most eight bytes.
 @Suite struct JSONWalkTests {
     private struct Verdict: Equatable {
         var end = 0

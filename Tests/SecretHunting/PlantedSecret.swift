@@ -61,7 +61,7 @@ package struct PlantedSecret: Sendable, CustomStringConvertible {
         }
         forms.append(("in hexadecimal", hex.joined()))
         forms.append(("in hexadecimal", hex.joined().uppercased()))
-        // Only the part of the base64 is used that does not depend on the bytes before and after the secret.
+        // Uses only the part of the base64 text that does not depend on the bytes before and after the secret.
         for (offset, dropped) in [(0, 0), (1, 2), (2, 3)] {
             let padded = [UInt8](repeating: 0x20, count: offset) + bytes
             let text = Data(padded).base64EncodedString()

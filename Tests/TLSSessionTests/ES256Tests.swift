@@ -124,8 +124,8 @@ struct ES256CommandTests {
         #expect(error?.detail.contains("P-256") == true)
     }
 
-    /// An encrypted key is refused without a question for its password. By default OpenSSL asks on the terminal, which
-    /// a service does not have.
+    /// An encrypted key is refused without asking for its password. By default OpenSSL asks on the terminal, which a
+    /// service does not have.
     @Test func refusesAnEncryptedKeyWithoutAsking() throws {
         let folder = try OpenSSLCommand.Folder()
         #expect(

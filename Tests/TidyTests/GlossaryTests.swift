@@ -10,7 +10,7 @@ struct GlossaryTests {
     /// A word that names may contain only in some folders.
     struct Word: CustomStringConvertible {
         var text: String
-        /// Paths of these folders below `Sources`.
+        /// Folders below `Sources` in which names may contain the word.
         var folders: [String]
         var description: String { self.text }
 

@@ -38,7 +38,7 @@ struct TidyTests {
         }
     }
 
-    /// No file contains an absolute path of one machine, because it would not exist on other machines.
+    /// No file contains an absolute path of one machine, because that path does not exist on other machines.
     @Test func pathsBelongToNoMachine() throws {
         let machinePath = try Regex(#"(?:^|[\s"'=(:])/(?:home|root|Users|work|farm)/"#)
         for file in ProjectFiles.allTextFiles() {

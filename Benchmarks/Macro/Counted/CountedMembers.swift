@@ -53,7 +53,7 @@ struct CountedMembers: ~Copyable {
     var state: [[StateRecord]] { self.log.memory.state }
     mutating func keepState(_ keeps: Bool) { self.log.memory.keepsState = keeps }
 
-    /// Lets members join, and does all that follows until their offsets are committed.
+    /// Lets members join, and takes turns until the offsets of all joins are committed.
     mutating func join(_ members: Range<Int>, meter: inout AllocationMeter) throws {
         self.log.memory.offer(
             members, values: self.joinValue, isShared: true, timestampMillis: self.now.wallMillis)

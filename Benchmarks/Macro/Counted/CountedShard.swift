@@ -69,7 +69,7 @@ struct CountedShard: ~Copyable {
 
     // MARK: Whole pushes
 
-    /// Publishes an update for each of the activities, and does all that follows until its offset is committed.
+    /// Publishes an update for each of the activities, and takes turns until the offsets of all updates are committed.
     mutating func push(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(number, to: &self.update)
@@ -102,8 +102,8 @@ struct CountedShard: ~Copyable {
 
     // MARK: Pushes in steps
 
-    /// Publishes two updates for each of the activities, one after the other. Then it pushes to each, and does all that
-    /// follows. Each step is a turn in which the loop has nothing else to do.
+    /// Publishes two updates for each of the activities, one after the other. Then it pushes once to each activity and
+    /// writes down the results. Each step is a turn in which the loop has nothing else to do.
     mutating func turn(_ activities: Range<Int>, number: Int, meter: inout AllocationMeter) throws {
         self.update.removeAll(keepingCapacity: true)
         Workload.appendUpdate(2 * number, to: &self.update)

@@ -10,7 +10,7 @@ struct MemoryDeliveries {
         var topic: EngineRecord.Topic
     }
 
-    /// Deliveries in order. Those before `next` are acknowledged.
+    /// Deliveries in order. The deliveries before index `next` are acknowledged.
     private var waiting: [Delivery] = []
     private var next = 0
     /// Offset of the next record in each partition of `state`. The offsets of other topics are not needed.

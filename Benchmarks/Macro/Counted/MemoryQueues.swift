@@ -5,7 +5,7 @@ import ShardLoop
 /// The partition queues of one input topic, in memory.
 struct MemoryQueues {
     private struct Queue {
-        /// Activities whose records wait here. Those before `next` have been read.
+        /// Activities whose records are in the queue, in order. The records before index `next` have been read.
         var activities: [Int32] = []
         var next = 0
         var nextOffset: Int64 = 0

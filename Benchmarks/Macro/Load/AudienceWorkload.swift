@@ -28,7 +28,8 @@ enum AudienceWorkload {
         case long = 80
     }
 
-    /// Enough partitions that none comes near the broker's size limit. The number is a power of two, and at least 64.
+    /// Number of partitions at which none comes near the broker's size limit. The number is a power of two, and at
+    /// least 64.
     static func partitionCount(members: Int, length: TokenLength = .short) -> Int {
         var count = 64
         while members * (self.joinByteCount + 2 * length.rawValue) > count * Workload.partitionByteCountMax {

@@ -21,7 +21,8 @@ enum Workload {
         case long
     }
 
-    /// Enough partitions that none comes near the broker's size limit. The number is a power of two, and at least 64.
+    /// Number of partitions at which none comes near the broker's size limit. The number is a power of two, and at
+    /// least 64.
     static func partitionCount(activities: Int, updates: Int, identity: Identity = .short) -> Int {
         // Long tokens have 48 bytes more, which are 96 hex digits. Long keys have 23 bytes more.
         let more = identity == .short ? 0 : 128

@@ -60,7 +60,7 @@ struct FanoutRows {
                 "fanout: round \(round) of \(roundCount), \(perPush.short) us per push, transport \((transport.cpuMicros / Double(transport.pushes)).short)"
             )
         }
-        // This part is as in practice: the worker is idle, and one event comes.
+        // In this part the worker is idle and one event comes, as in practice.
         for round in 1...roundCount {
             Clock.sleep(millis: 1_500)
             let times = try self.acceptances(of: members, stage) { try publisher.updateAudience(roundCount + round) }

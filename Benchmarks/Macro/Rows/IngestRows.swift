@@ -1,5 +1,5 @@
-/// Row 4: events that the worker's loop takes in, while APNs accepts at once and Kafka acknowledges at once. It is
-/// compared with librdkafka alone, which only counts the same records.
+/// Rows of the events that the worker's loop takes in, while APNs accepts at once and Kafka acknowledges at once. They
+/// are compared with librdkafka alone, which only counts the same records.
 struct IngestRows {
     let bench: Bench
 
@@ -29,7 +29,7 @@ struct IngestRows {
             ]
             for command in round % 2 == 1 ? commands : commands.reversed() {
                 let result = try self.launch(command)
-                // This is the rate per second of CPU. With a core of its own, the loop cannot take in more.
+                // Events per second of CPU time. A loop with a core of its own cannot take in more events per second.
                 let rate = Double(result.eventCount) / result.cpuMicros * 1e6
                 if command[0] == "ingest" {
                     own.add(rate)

@@ -1,4 +1,4 @@
-/// Row 5: how long a push takes at half the rate that the worker can do, with updates that arrive at a fixed rate.
+/// Rows of the time that a push takes when updates arrive at half the rate that the worker can sustain.
 struct LatencyRows {
     let bench: Bench
 
@@ -17,7 +17,8 @@ struct LatencyRows {
     /// Seconds for which the activities suffice at the planned rate. No activity is updated twice within this time.
     private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
-    /// Updates per second on a real broker. Its machine may be shared, so the rate is far below what the worker can do.
+    /// Updates per second on a real broker. The broker's machine may be shared, so the rate is far below what the
+    /// worker can do.
     private static let realPerSecond = 5_000.0
     private static let measuredSeconds = 3.0
     /// Shortest time after which an activity may be updated again. An earlier update would wait for the minimum

@@ -1,5 +1,5 @@
-/// Row 9: what a push costs when updates arrive at a fixed rate and each becomes a push. A lone record costs a request
-/// to Kafka, a wake-up and a turn. In a backlog many records share this cost.
+/// Rows of the cost of a push when updates arrive at a fixed rate and each becomes a push. A lone record costs a
+/// request to Kafka, a wake-up and a turn. In a backlog many records share this cost.
 struct PacedRows {
     let bench: Bench
 

@@ -1,4 +1,4 @@
-/// Row 8: how long a worker needs to take over everything, from its start until it is ready.
+/// Rows of the time that a worker needs to take over everything, from its start until it is ready.
 struct RestoreRows {
     let bench: Bench
 

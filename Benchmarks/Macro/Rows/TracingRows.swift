@@ -5,7 +5,8 @@ struct TracingRows {
     let bench: Bench
 
     private var pushCount: Int { self.bench.isQuick ? 2_000 : 10_000 }
-    /// Number of partitions. An event for an audience makes one pass in each partition, however many members it has.
+    /// Number of partitions. An event for an audience makes one pass in each partition, no matter how many members the
+    /// audience has.
     private static let partitionCount = 4
 
     func run() throws {

@@ -1,4 +1,4 @@
-/// Row 1: the transport alone, beside h2load with the same request on the same server.
+/// Rows of the transport alone, beside h2load with the same request on the same server.
 struct TransportRows {
     let bench: Bench
 

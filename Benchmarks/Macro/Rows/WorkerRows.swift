@@ -1,4 +1,4 @@
-/// Row 2: the whole worker, from Kafka to APNs and back to Kafka. Each event is a push.
+/// Rows of the whole worker, from Kafka to APNs and back to Kafka. Each event is a push.
 struct WorkerRows {
     let bench: Bench
 

@@ -101,7 +101,7 @@ struct SoakRun {
         try prefiller.write(count) { number, key, value in
             let activity = (round * count + number) % self.activities
             Workload.appendKey(activity, to: &key)
-            // The token is one that no other activity has.
+            // No other activity has this token.
             Workload.appendRegistration(self.activities + round * count + number, to: &value)
         }
         return 3 * count

@@ -46,7 +46,7 @@ struct SoakSample: Codable, Equatable {
 struct SoakFlatness {
     /// Share of samples at the beginning that is not judged, because memory fills and connections open.
     static let warmUpShare = 0.2
-    /// Share of all samples that each of the two compared parts has.
+    /// Each of the two compared parts has this share of all samples.
     static let partShare = 0.25
 
     let early: [SoakSample]

@@ -155,7 +155,7 @@ final class PoolWorld {
         for shard in self.shards {
             if shard.pool.inFlight > 0 { self.complain("\(shard.pool.inFlight) streams live on") }
             let usable = shard.pool.members.count { $0.isInUse && $0.life.isUsable }
-            // There may be fewer, because a warm connection may just have been lost.
+            // Fewer connections are allowed, because a warm connection may just have been lost.
             if usable > max(shard.pool.configuration.connectionsWarm, 0) {
                 self.complain("\(usable) idle connections stay open")
             }

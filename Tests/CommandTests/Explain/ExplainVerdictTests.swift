@@ -371,7 +371,7 @@ struct ExplainVerdictTests {
         #expect(!verdict.next.isEmpty)
     }
 
-    /// Only under the policy `defer` does an update wait for the budget. Alerts and ends have reserved units.
+    /// An update waits for the budget only under the policy `defer`. Alerts and ends have reserved units.
     @Test(arguments: [
         ("defer", 13, false, "update", Cause.budgetUsedUp), ("defer", 12, false, "update", .waits),
         ("defer", 13, true, "update", .waits), ("defer", 13, false, "end", .waits),

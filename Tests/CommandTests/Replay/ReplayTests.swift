@@ -63,7 +63,8 @@ struct ReplayTests {
     }
 
     @Test func onlyTheTimestampIsAnotherOne() {
-        // Only the event's own timestamp is renewed. A nested one, or a text that looks like one, stays unchanged.
+        // Only the event's own timestamp is renewed. A nested timestamp, or a text that looks like one, stays
+        // unchanged.
         let value = #"{ "content-state":{"timestamp":5,"n":1.50}, "timestamp" : 1700000000 ,"event":"update"}"#
         #expect(
             String(decoding: ReplayJudge.renewed(Array(value.utf8), nowSeconds: Self.now), as: UTF8.self)

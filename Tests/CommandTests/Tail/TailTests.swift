@@ -316,7 +316,7 @@ struct TailTests {
         #expect(try count("--no-follow", "--since", "2h", "--outcome", "expired") == 0)
 
         // Stored records of several partitions are shown in order of time. One partition has more records than one read
-        // returns. The other has a few that are far apart.
+        // returns. The other partition has a few records that are far apart in time.
         var times: [Int64] = []
         for number in 0..<2_510 {
             let millis = now + Int64(number < 2_500 ? number * 10 : (number - 2_500) * 2_500)

@@ -74,7 +74,7 @@ struct StoryWitnessTests {
     }
 
     /// If the server that shows the story learns the new card's token, that server registers it. Otherwise the story
-    /// says that your service must.
+    /// says that your service must register it.
     @Test(arguments: [
         (StoryWitness.page(origin: Self.page, registers: true), "the page does it"),
         (.page(origin: Self.page, registers: false), "up to your service"), (.nobody, "up to your service"),

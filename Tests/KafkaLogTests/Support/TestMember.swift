@@ -9,7 +9,7 @@ final class TestMember: Sendable {
     private let progress: Progress
     private let readable = DispatchSemaphore(value: 0)
     private let start: @Sendable (TopicPartition) -> LogStart?
-    /// Number of arithmetic steps that the reading thread does for each record, to be slow.
+    /// Number of arithmetic steps that the reading thread does for each record, so that it reads slowly.
     private let workPerRecord: Int
 
     struct Run {

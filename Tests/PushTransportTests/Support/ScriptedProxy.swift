@@ -15,7 +15,7 @@ final class ScriptedProxy: Sendable {
         /// Never sends anything.
         case silence
     }
-    /// Decides from the request's number, counted from 1, and its head.
+    /// Chooses the reaction to a request, from the request's number (counted from 1) and its head.
     typealias Script = @Sendable (Int, String) -> Reaction
 
     fileprivate struct State {
