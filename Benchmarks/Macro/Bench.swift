@@ -55,7 +55,7 @@ final class Bench {
         self.rows.append(row)
     }
 
-    /// Prints a line of progress, after the seconds since the run began.
+    /// Prints a line of progress, which begins with the seconds since the start of the run.
     func say(_ text: String) {
         let seconds = (Clock.nowMicros - self.startMicros) / 1_000_000
         let time = String(repeating: " ", count: max(0, 4 - "\(seconds)".count)) + "\(seconds)"

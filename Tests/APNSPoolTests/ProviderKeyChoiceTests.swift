@@ -3,7 +3,7 @@ import Testing
 
 @testable import APNSPool
 
-/// Tests of the choice of a key, and of the next choice when APNs refuses it.
+/// Tests of the choice of a key, and of the next choice when APNs refuses the key.
 struct ProviderKeyChoiceTests {
     @Test func theFirstIsUsedUntilANewerAppears() {
         var choice = ProviderKeyChoice([1, 2])

@@ -107,7 +107,8 @@ import Testing
             }
             let age = schedule.ageSeconds(now: now).map { "\($0 / 60)" } ?? "-"
             let next = schedule.due(now: now)
-            // After a decision was carried out, none may be due at once, or the store would loop for ever.
+            // After a decision was carried out, no other decision may be due at once. Otherwise the store would loop
+            // for ever.
             if decision != .keep, decision != nil { #expect(next == .keep, "\(event) while \(state)") }
             return (decision.map(Self.describe) ?? "") + "/" + age + (next == .keep ? "" : Self.describe(next))
         }

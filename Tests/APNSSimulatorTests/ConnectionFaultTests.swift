@@ -115,8 +115,8 @@ import Testing
         } _: { bench in
             let client = try await bench.connectAndWarmUp()
             bench.simulator.add(Fault(.goAway(GoAway(reason: "Shutdown", lastStream: .current)), tokenPrefix: "01"))
-            // The answer to the first request must not leave before the GOAWAY. The client would send a request again
-            // that the GOAWAY calls unprocessed.
+            // The latency holds the answers back until the GOAWAY has left. If the GOAWAY called a judged request
+            // unprocessed, the client would send that request again.
             bench.simulator.setLatency(Latency(fixedMillis: 20))
             // The first request is long and waits for the flow-control window. The second is complete earlier, and is
             // judged before it.

@@ -221,7 +221,8 @@ struct ChannelKeeperTests {
         #expect(bench.state.values.isEmpty)
     }
 
-    /// A kept channel is missing from a list. Only a second list without the channel proves that it has vanished.
+    /// A kept channel that is missing from a list has vanished only if a second list lacks the channel, too. Then the
+    /// keeper wants another channel.
     @Test func whatIsOursAndMissingIsOpenedAgain() {
         var open = KeptChannel(owner: KeeperBench.owner("m"), policy: .none, phase: .open, sinceMillis: 0)
         open.id = Self.a

@@ -10,7 +10,7 @@ struct KeeperDoubtTests {
 
     // MARK: Impossible answers
 
-    /// An id that was in the list before the creation is somebody else's. An id that is not base64 is invalid.
+    /// An answer to a creation counts as lost if its id is invalid, or was in the list before the creation.
     @Test(arguments: ["other", "no-id!", "has space", "a=b"])
     func anAnswerWithAForeignIDIsALostOne(id: String) {
         var bench = KeeperBench()

@@ -9,9 +9,9 @@ import Upstream
 struct ChannelTraffic {
     /// A channel as APNs made it.
     struct Channel: Equatable {
-        /// Base64.
+        /// Id of the channel, base64.
         var id: String
-        /// Bundle id.
+        /// Bundle id of the channel's app.
         var app: String
         var storage: ChannelStorage
     }

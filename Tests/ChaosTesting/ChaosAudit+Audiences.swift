@@ -11,7 +11,7 @@ extension ChaosAudit {
         /// Pushes to members that APNs took.
         var members = ChaosMembers(distanceMillis: 0)
         /// Times at which paused workers continued, milliseconds since 1970. What a worker sends right after a pause
-        /// was on its way before it.
+        /// was on its way before the pause.
         var resumedMillis: [Int64] = []
         /// Long turns of workers. A push in a long turn counts as sent at the turn's beginning, but may leave later.
         var stalls: [WorkerStall] = []

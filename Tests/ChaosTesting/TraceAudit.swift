@@ -6,8 +6,8 @@ import Upstream
 /// A killed worker loses the spans it had not sent. So a span's parent may be missing, and the event may have another
 /// outcome on the next worker. Only the spans of a run without faults have to be complete.
 struct TraceAudit {
-    /// Outcomes that occur in spans and never in the outcomes topic. Such an event continues at another worker or
-    /// partition.
+    /// Outcomes that occur in spans and never in the outcomes topic. An event with such an outcome continues at another
+    /// worker or partition.
     static let wayGoesOn: Set<String> = ["forwarded", "handed over", "still pending"]
     private static let faultsMax = 20
     /// Minimum number of hex digits of a token. Shorter values are not tokens.

@@ -140,7 +140,7 @@ struct ChannelAuditTests {
     }
 
     /// Cases: outcomes of the last event and their reason, whether the event was broadcast, and whether the channel is
-    /// deleted. The last number is that of the faults that the audit must find.
+    /// deleted. The last number counts the faults that the audit must find.
     private static let ends: [([String], reason: String?, isBroadcast: Bool, isDeleted: Bool, faultCount: Int)] = [
         (["rejected"], "ChannelNotRegistered", false, true, 0), (["rejected"], "BadChannelId", false, true, 0),
         // The answer to the first owner was lost, or the owner did not know whether phones got the event.

@@ -53,7 +53,7 @@ struct ChaosSummaryTests {
             ])
     }
 
-    /// A summary without channels has no fault. One with channels but without broadcasts names what is missing.
+    /// A summary without channels has no fault. A summary with channels but without broadcasts names what is missing.
     @Test(arguments: [(0, []), (1, ["no broadcast was taken", "no phone listened to a channel"])])
     func channelsWithoutBroadcastsAreNamed(channels: Int, expected: [String]) {
         var summary = Self.summary

@@ -215,7 +215,8 @@ struct MemberAuditTests {
         #expect(audit.faults == [] && audit.memberCounts.checked == 0 && audit.memberCounts.held == 0...1)
     }
 
-    /// Records about single members are not outcomes of the event.
+    /// A record about a single member counts as that member's failure, and not as an outcome of the event. It is a
+    /// fault unless the member's token is dead.
     @Test(arguments: [("Unregistered", 0), ("PayloadTooLarge", 1)])
     func whoWasNotReachedIsCounted(reason: String, faultCount: Int) throws {
         var scene = Scene()

@@ -116,7 +116,7 @@ import Testing
         #expect(try reference.take(payload: Pushes.update(9)) == .ignoredAfterEnd)
     }
 
-    /// A sender may skip states, if it pushes in order and with growing stamps. If it pushes the last state with the
+    /// A sender that pushes in order and with growing stamps may skip states. If it pushes the last state with the
     /// newest alert, the phone ends up equivalent.
     @Test(arguments: 1...200 as ClosedRange<UInt64>)
     func mergingNeighboursKeepsEquivalence(seed: UInt64) throws {

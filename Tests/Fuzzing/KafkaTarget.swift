@@ -82,7 +82,7 @@ public struct KafkaTarget: FuzzTarget {
         for (number, turn) in turns.enumerated() {
             if turn.isBroker {
                 course.brokerSaid += turn.bytes
-                // The forwarder answers itself as soon as it knows that the client is Java's.
+                // The forwarder itself answers as soon as it knows that the client is Java's.
                 if course.answered.isEmpty { course.isFramed = false }
             } else {
                 course.said += turn.bytes

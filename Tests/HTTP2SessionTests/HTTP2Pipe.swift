@@ -29,7 +29,7 @@ func pushValues(_ number: Int) -> HTTP2HeaderValues {
     return values
 }
 
-/// A request as the server saw it. It is a copy that does not need the events.
+/// A request as the server saw it. It is a copy, which stays valid without the server's events.
 struct SeenRequest: Equatable {
     var streamID: Int32
     var fields: [[String]]

@@ -16,8 +16,8 @@ struct HeaderEncoderTests {
         .fixed(":method", "POST"), .fixed(":scheme", "https"), .fixed(":path", "/"), .fixed(":authority", "a"),
     ]
 
-    /// Templates and values are random. There are only a few names, so that fields share table entries. The table's
-    /// size changes during the test.
+    /// Every field of random templates arrives with its random value. There are only a few names, so that fields share
+    /// table entries. The table's size changes during the test.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func everyFieldArrives(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -33,8 +33,8 @@ struct ClientTrialTests {
             try Self.run(trial, ("security.protocol", "SASL_SSL"), ("sasl.mechanisms", "OAUTHBEARER"))
         }
         #expect(error?.subject == .setting(name: "sasl.mechanisms", value: "OAUTHBEARER"))
-        // These settings need no token. The first have no login by SASL. For the second, librdkafka makes test tokens
-        // by itself.
+        // These settings need no token. The first settings do not log in by SASL. With the second settings, librdkafka
+        // makes test tokens by itself.
         try Self.run(trial, ("sasl.mechanisms", "OAUTHBEARER"))
         try Self.run(
             trial, ("security.protocol", "SASL_PLAINTEXT"), ("sasl.mechanisms", "OAUTHBEARER"),

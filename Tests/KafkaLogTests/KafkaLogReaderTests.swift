@@ -71,9 +71,8 @@ struct KafkaLogReaderTests {
 
     private static let listOffsets: Int16 = 2
 
-    /// librdkafka stops fetching when its queue is full, and looks again after a second. The reader tells it at once
-    /// that the queue was drained. If each fetch waited that second, this test would exceed a minute. The limit does
-    /// not measure speed.
+    /// The reader tells librdkafka at once when a full queue was drained. Otherwise librdkafka would fetch again only
+    /// after a second, and this test would take more than a minute. The time limit of the test does not measure speed.
     @Test func aDrainedSectionIsFetchedOnAtOnce() async throws {
         let kafka = try EmbeddedKafka(topics: [.init("t", partitionCount: 1)])
         try TestWriter(kafka.settings.appending("batch.num.messages", "1000")).write(100_000, to: "t", partition: 0)
@@ -150,8 +149,8 @@ struct KafkaLogReaderTests {
         try reader.open(TopicPartition(topic: kafka["t"], partition: 1), from: .beginning).close()
     }
 
-    /// Records with and without headers are mixed, with keys and values of every length, null or empty. The reader
-    /// finds the headers (see `mailboat_rd_kafka_may_have_headers`).
+    /// The reader finds the headers in a mix of records with and without headers (see
+    /// `mailboat_rd_kafka_may_have_headers`). Keys and values have every length, or are null or empty.
     @Test(arguments: ["none", "lz4"]) func headersAreFoundWhereTheyAre(compression: String) async throws {
         let kafka = try TestCluster(topics: [.init("t", partitionCount: 1)])
         let writer = try TestWriter(kafka.settings.appending("compression.codec", compression))

@@ -1,8 +1,8 @@
 import KafkaLog
 import Testing
 
-/// Tests of the search for settings that a cluster refuses, by asking the cluster. A function stands for the cluster's
-/// policy.
+/// Tests of the search for settings that a cluster refuses. The search asks the cluster about one set of settings after
+/// another. Here a function stands for the cluster's policy.
 struct SettingSearchTests {
     private static let first: Set<String> = ["cleanup.policy", "max.message.bytes"]
     private static let topic = NewTopic(

@@ -110,7 +110,8 @@ struct SamplingTests {
         #expect(timeline.phone(activity: "order-0") != nil)
     }
 
-    /// An older time does not begin a second again. Two threads read the clock, so an older reading may arrive later.
+    /// An older reading of the clock does not begin a second again. Two threads read the clock, so an older reading may
+    /// arrive later.
     @Test func aSecondThatIsOverDoesNotBeginAgain() {
         var allowance = SecondlyAllowance(countMax: 2)
         _ = allowance.begin(nowMillis: 5_000)
@@ -131,8 +132,8 @@ struct SamplingTests {
         #expect(text.contains("POST /api/activities makes one"), "\(text)")
     }
 
-    /// The page has forgotten a phone to make room for others. The simulated phone still exists, so a look finds it
-    /// again.
+    /// A look finds a phone that the page has forgotten to make room for others, because the simulated phone still
+    /// exists.
     @Test func whoeverAsksFindsAPhoneThatGaveWay() throws {
         var timeline = self.registered(30)
         #expect(timeline.phone(activity: "order-0") == nil)

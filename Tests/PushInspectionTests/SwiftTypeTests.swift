@@ -95,8 +95,8 @@ struct SwiftTypeTests {
         }
     }
 
-    /// A start that names another type, or attributes that the type cannot decode, is refused. The app would show no
-    /// card for it.
+    /// A start is refused if it names another type, or if the type cannot decode the start's attributes. The app would
+    /// show no card for it.
     @Test(arguments: [
         (#"{"orderNumber":7}"#, "PizzaAttributes", nil as String?),
         (
@@ -114,7 +114,7 @@ struct SwiftTypeTests {
         #expect(schema.fault(inAttributes: example.attributes, type: example.type) == nil)
     }
 
-    /// A start's attributes are not judged if the source has no type for them, or several.
+    /// A start's attributes are not judged if the source has no type for them, or several types.
     @Test(arguments: [
         "struct ContentState { var x: Int }",
         "struct A: ActivityAttributes { struct ContentState { var x: Int } }\nstruct B: ActivityAttributes { var y: Int }",

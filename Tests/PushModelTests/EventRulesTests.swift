@@ -114,8 +114,8 @@ import Testing
         return (byteCount, found)
     }
 
-    /// A payload for a channel may be larger than one for an activity, but its content alone must not be. Sizes around
-    /// each limit are tried byte by byte.
+    /// A payload for a channel may be larger than one for an activity, but its content alone must not be larger. Sizes
+    /// around each limit are tried byte by byte.
     @Test(arguments: [
         ("activity", 3_000, 900..<1_100), ("activity", 22, 3_850..<4_100), ("channel", 3_000, 1_900..<2_200),
         ("channel", 22, 4_900..<5_200), ("channel", 4_096, 800..<1_100), ("audience", 3_000, 900..<1_100),

@@ -99,7 +99,8 @@ struct ChannelClientTests {
         }
     }
 
-    /// Apple's documentation allows both an empty body and an empty list.
+    /// Without channels, the client reads an empty list from an empty body as well as from an empty list in JSON.
+    /// Apple's documentation allows both.
     @Test(arguments: ["", "{\"channels\":[]}"]) func noChannelsAreAnEmptyList(body: String) async throws {
         try await Self.with({ _ in .answer(status: 200, body: Array(body.utf8)) }) { client, _ in
             let listed = try await client.list(in: Self.home)

@@ -24,7 +24,7 @@ struct ShownTextTests {
         #expect(ShownText.unknownName(secret) != secret)
         #expect(!ShownText.withheld(secret).contains(secret.prefix(6)))
         #expect(!ShownText.notPath(secret).contains(secret.prefix(6)))
-        // A short word in place of a number is shown.
+        // A short word that was given instead of a number may be shown.
         let isShort = secret.utf8.count <= 24 && !secret.hasPrefix("s3cr3t")
         #expect(isShort || !ShownText.closed(secret).contains(secret.prefix(6)))
     }

@@ -147,7 +147,7 @@ struct CountCommand: ParsableCommand {
 }
 
 extension OperationCounts {
-    /// Adds both rows of an operation, with its counts divided by the number of operations.
+    /// Adds the rows with the instructions and the allocations of an operation, per single operation.
     fileprivate mutating func add(
         _ operation: CountedOperation, _ circumstance: String, _ report: CountedOperationsCommand.Report,
         _ profile: InclusiveProfile

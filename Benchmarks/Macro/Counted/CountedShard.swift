@@ -12,7 +12,7 @@ struct CountedShard: ~Copyable {
     private var event = DecodedEvent()
     private var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_760_000_000_000)
     private var update: [UInt8] = []
-    /// The update that replaces `update` while that one waits.
+    /// The newer update, which replaces `update` while `update` waits.
     private var later: [UInt8] = []
 
     /// Maximum number of turns in a push, from its event to its commit. A push needs about ten.

@@ -20,7 +20,7 @@ struct MemoryQueues {
     /// Values of the records that were offered last.
     private var values: [UInt8] = []
     private var valueByteCount = 0
-    /// Bytes from one activity's value to the next one's. 0 means that all have the same value.
+    /// Bytes from one activity's value to the next activity's value. 0 means that all activities have the same value.
     private var valueStride = 0
     private var firstActivity = 0
     private var timestampMillis: Int64 = 0

@@ -3,8 +3,8 @@ import CRDKafka
 import Glibc
 
 /// Consumes with librdkafka alone, as fast as possible. There is a queue for each partition, and each call takes up to
-/// a thousand records, which are counted and dropped. Mailboat's own wrapper is not used here, because it is compared
-/// with these results.
+/// a thousand records, which are counted and dropped. Mailboat's own wrapper is not used here, because the wrapper is
+/// compared with these results.
 struct RawConsumptionCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "raw-consumption", abstract: "Count the records of a topic with librdkafka alone.",

@@ -15,9 +15,9 @@ enum Workload {
 
     /// Length of an activity's id and token.
     enum Identity {
-        /// An id of 13 bytes and a token of 32.
+        /// An id of 13 bytes, and a token of 32 bytes.
         case short
-        /// A UUID of 36 bytes, and a token of 80 bytes as Apple's for Live Activities.
+        /// A UUID of 36 bytes, and a token of 80 bytes like Apple's tokens for Live Activities.
         case long
     }
 

@@ -117,7 +117,9 @@ struct TransportRows {
 
 /// Rows of heap allocations per push, by Swift and by each C library.
 enum AllocationRows {
-    /// - Throws: when nothing was counted. A program of this size always allocates, so the counter was not preloaded.
+    /// Adds a row for each maker of allocations.
+    /// - Throws: when nothing was counted. A program of this size always allocates, so a count of 0 means that the
+    ///   counter was not preloaded.
     static func add(_ name: String, _ counts: AllocationCounts, pushes: Int, to bench: Bench) throws {
         guard counts.swift > 0 else { throw BenchmarkFailure("\(name): the allocation counter has counted nothing") }
         let perPush = { (count: Int) in Double(count) / Double(max(1, pushes)) }

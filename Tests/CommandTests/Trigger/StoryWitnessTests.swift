@@ -4,7 +4,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of the server that `mailboat trigger` asks whether it can show the story, and of how the command uses the
+/// Tests of how `mailboat trigger` finds a server that can show the story, and of how the command uses the servers'
 /// answers.
 struct StoryWitnessTests {
     private static let page = "http://127.0.0.1:8484"
