@@ -37,9 +37,9 @@ struct LinkTests {
         #expect(count > 40, "the test finds what it looks for")
     }
 
-    /// Every file that a page names must exist. A page may name a file by its path from the root, by its name alone, or
-    /// by a path below a folder beside the page. Functions and cases in brackets after a file's name must be in that
-    /// file.
+    /// Every file that a page names must exist. A page may name a file by its path from the root, or by its name alone.
+    /// It may also give a path below a folder beside the page. Functions and cases in brackets after a file's name must
+    /// be in that file.
     @Test(arguments: [
         ("CONTRIBUTING.md", 40), ("Sources/mailboat/Mailboat.docc/Architecture.md", 1),
         ("Sources/PushEngine/PushEngine.docc/PushEngine.md", 10),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import mailboat
 
-/// Tests of which offsets a reset moves, where it moves them, and which records it skips or repeats.
+/// Tests of how a reset chooses the offsets to move and their new values, and of the records that it skips or repeats.
 struct OffsetResetTests {
     private static func position(_ committed: Int64?, log: ClosedRange<Int64>) -> PartitionPositions {
         PartitionPositions(
