@@ -28,7 +28,7 @@ import Testing
                 == .sign(issuedAtSeconds: now.wallSeconds - ageMinutes * 60, isAheadOfSchedule: false))
     }
 
-    /// Processes may start at any minute of a period. Each soon uses issue times of the common grid.
+    /// Processes may start at any minute of a period. Each process soon uses issue times of the common grid.
     @Test(arguments: 0..<45 as Range<Int64>) func everyStartJoinsTheGrid(startMinute: Int64) throws {
         let log = self.run(minutes: 200, startWall: Self.gridMillis + startMinute * Self.minute)
         let last = try #require(log.last)

@@ -217,7 +217,7 @@ struct AudienceTraffic {
                 records: [self.leave(old, isNamed: true), self.join(new)]))
     }
 
-    /// Ends the change of the phone behind `token`. Its records have been published.
+    /// Ends the change of membership of the phone behind `token`, because its records have been published.
     mutating func hasChanged(_ token: String) {
         guard let index = self.phones.lastIndex(where: { $0.token == token }) else { return }
         self.phones[index].membership = self.phones[index].next

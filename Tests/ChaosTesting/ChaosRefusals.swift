@@ -58,7 +58,7 @@ final class ChaosRefusals {
         }
     }
 
-    /// Keeps an ended worker's counts in the sums. Its next life counts from 0.
+    /// Keeps an ended worker's counts in the sums. The worker's next life counts from 0.
     func hasEnded(_ worker: ChaosWorker) {
         self.outcomesUnpublished.hasEnded(worker.name)
         self.lettersGivenUp.hasEnded(worker.name)

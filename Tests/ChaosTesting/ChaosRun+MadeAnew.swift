@@ -171,7 +171,7 @@ extension ChaosRun {
 
     // MARK: Helpers
 
-    /// Publishes one more update for each activity. Its content contains `word`.
+    /// Publishes one more update for each activity. The content of each update contains `word`.
     private func publishUpdates(_ tracks: [Track], _ word: String) async throws {
         let stage = self.stage
         let settings = stage.kafkaSettings.appending("compression.codec", "lz4")

@@ -30,7 +30,7 @@ package final class ChaosStage {
 
     /// Directory of the run's files and of the processes' logs. It is made for the run, in the temporary directory.
     package let directory: String
-    /// The `mailboat` that all processes run.
+    /// The `mailboat` that all processes run, except workers of a former release.
     private let mailboat: URL
     let tracing: Tracing?
     /// Whether the run has started its own Kafka, which keeps everything only in memory.

@@ -138,7 +138,7 @@ struct RefusalAuditTests {
         var scene = try Scene()
         scene.publications[2].isMisplaced = false
         #expect(try scene.audit().faults.count == 1)
-        // By a count of 3 the record lies on an added partition, so it is forwarded.
+        // With a partition count of 3, the record is on an added partition, so it is forwarded.
         #expect(try scene.audit(partitionCount: 3).faults == [])
     }
 

@@ -64,7 +64,7 @@ struct ConnectionTests {
         #expect(pipe.statuses.count == 4)
     }
 
-    /// The peer lowers the limit before the requests have left. They wait in the session, and can be taken back.
+    /// If the peer lowers the limit before requests have left, the requests wait in the session and can be taken back.
     @Test func unsentRequestsCanBeWithdrawn() {
         let pipe = HTTP2Pipe()
         pipe.run()

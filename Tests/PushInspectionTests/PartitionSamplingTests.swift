@@ -87,7 +87,8 @@ struct PartitionSamplingTests {
             "nobody looks any more")
     }
 
-    /// The sample has only phones of the partition that is read. For other phones only pushes could be listed.
+    /// The sample has only phones of the partition that is read. The page does not read the events of other phones, so
+    /// it could list only their pushes.
     @Test func theSampleFollowsPhonesThatAreRead() {
         let phones = (0..<12).flatMap { index in (0..<4).map { Self.activity(in: $0, index) } }
         let timeline = Self.flooded(phones)

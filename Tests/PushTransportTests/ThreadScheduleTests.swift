@@ -30,7 +30,7 @@ import Testing
     /// The data that the test's threads share.
     private final class Contest: Sendable {
         let begun = Atomic<Int>(0)
-        /// Busy time of all threads in addition to their CPU time.
+        /// Busy time of all threads beyond their CPU time, microseconds. In that time they waited for a core.
         let waitedMicros = Atomic<Int64>(0)
         let ended = DispatchSemaphore(value: 0)
     }

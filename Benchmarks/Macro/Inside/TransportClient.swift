@@ -151,7 +151,7 @@ final class TransportLoad {
             self.sent += 1
             return isFilled
         }
-        // Without credit, this makes the transport ask for a turn as soon as there is credit.
+        // Without credit, this call makes the transport ask for a turn as soon as there is credit.
         if self.sent < self.warmUp + self.pushes { self.transport.wantsCredit(route: 0) }
     }
 

@@ -13,9 +13,9 @@ final class Broker {
     /// Starts an embedded Kafka, or creates topics on a real one.
     /// - Parameters:
     ///   - topics: name and partitions of each topic of an embedded Kafka. If the list is empty, the embedded Kafka has
-    /// the worker's five topics with `partitionCount` each.
+    ///     the worker's five topics with `partitionCount` each.
     ///   - touchedMebibytes: how much memory the embedded Kafka touches at its start, because it keeps everything that
-    /// is written.
+    ///     is written.
     init(_ bench: Bench, partitionCount: Int, topics: [String] = [], touchedMebibytes: Int = 0) throws {
         if let bootstrap = bench.bootstrap {
             self.bootstrap = bootstrap

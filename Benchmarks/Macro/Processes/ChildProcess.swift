@@ -9,7 +9,7 @@ final class ChildProcess {
     /// How a process ended by itself.
     struct Ending {
         var exitCode: Int32
-        /// User and system time of its whole life, microseconds.
+        /// User and system time of the process's whole life, microseconds.
         var cpuMicros: Int64
     }
 

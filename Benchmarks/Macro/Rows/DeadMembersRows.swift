@@ -18,8 +18,8 @@ struct DeadMembersRows {
     func run() throws {
         let members = self.bench.isQuick ? 50_000 : 200_000
         try self.run(.gone, members, "first event to \(Double(members).short) members")
-        // A pass of a quick run takes a second, and is too short to show the effect. Its last answers, over connections
-        // with one stream, take as long as the pass.
+        // A pass of a quick run takes a second, and is too short to show the effect. The last answers of such a pass,
+        // over connections with one stream, take as long as the pass.
         guard !self.bench.isQuick else { return }
         try self.run(
             .collapsing, members,

@@ -54,8 +54,8 @@ struct AnotherLogTests {
         ).run()
     }
 
-    /// A loss of `state` records is visible in the commits of a partition, and is accepted once. A further loss is
-    /// accepted again.
+    /// A loss of `state` records is visible in the commits of a partition, and is accepted only once. A later loss must
+    /// be accepted, too.
     @Test func aLossIsAcceptedOnce() async throws {
         let kafka = try Self.kafka()
         defer { kafka.stop() }
