@@ -53,8 +53,8 @@ struct CountedTests {
         #expect(profile.instructions(in: "countedMerge") == 0)
     }
 
-    /// Each counted operation has its own function in the profile. If a function were renamed, the profile would not
-    /// find it and the count would fail.
+    /// Each counted operation has its own words, and its own symbol by which a profile finds its function. Two symbols
+    /// are written out here.
     @Test func everyOperationHasASymbolAndWordsOfItsOwn() {
         #expect(Set(CountedOperation.allCases.map(\.symbolPart)).count == CountedOperation.allCases.count)
         #expect(Set(CountedOperation.allCases.map(\.description)).count == CountedOperation.allCases.count)

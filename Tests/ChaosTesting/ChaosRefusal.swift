@@ -28,8 +28,8 @@ struct ChaosRefusal: Equatable {
     /// The refusal that a random number chooses.
     static func drawn(_ choice: Int, kafkaIsEmbedded: Bool) -> ChaosRefusal {
         if kafkaIsEmbedded {
-            // 10 is Kafka's MESSAGE_TOO_LARGE, 87 its INVALID_RECORD. Each of these topics has its own leading broker,
-            // so its requests can fail alone.
+            // Code 10 is Kafka's MESSAGE_TOO_LARGE, and 87 is its INVALID_RECORD. Each topic that is chosen here has
+            // its own leading broker, so its requests can fail alone.
             let code = choice / 2 % 2 == 0 ? 10 : 87
             return ChaosRefusal(
                 topics: [choice % 2 == 0 ? .deadLetters : .state], way: .anything(code: code, count: 4 + choice % 9))

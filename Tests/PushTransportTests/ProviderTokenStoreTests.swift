@@ -283,7 +283,7 @@ import Testing
             // The wrong key is not tried again while its file stays the same.
             for minute in 2...60 as ClosedRange<Int64> { store.tick(now: self.time(minutes: minute)) }
             #expect(try self.verifies(store.current(key: 0), key))
-            // The right key replaces it.
+            // The right key replaces the wrong key.
             let right = try ES256PrivateKey.generate()
             try self.write(right, to: path + ".new")
             #expect(rename(path + ".new", path) == 0)

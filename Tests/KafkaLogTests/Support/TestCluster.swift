@@ -33,8 +33,8 @@ final class TestCluster: Sendable {
         for answer in try admin.createTopics(new, within: .seconds(30)) {
             if let error = answer.error { throw error }
         }
-        // A cluster may acknowledge a topic before its metadata shows the topic. A producer would believe that the
-        // topic does not exist.
+        // A cluster may acknowledge a topic before its metadata shows the topic. Until then a producer would believe
+        // that the topic does not exist.
         try admin.waitUntilShown(new, within: .seconds(30))
     }
 
