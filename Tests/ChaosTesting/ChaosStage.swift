@@ -68,7 +68,7 @@ package final class ChaosStage {
 
     /// Starts all processes. Throws a `CommandFailure` when one does not start.
     /// - Parameters:
-    ///   - mailboat: the executable that all processes run.
+    ///   - mailboat: the executable that all processes run, except workers of a former release.
     ///   - former: the executable that workers run at first, or `nil` for `mailboat`.
     ///   - real: how to reach the Kafka to use, or `nil` for an embedded one.
     ///   - tracing: settings for workers that run `mailboat`. A former release may not know them.

@@ -5,7 +5,7 @@ import DeviceModel
 struct ChaosStarters {
     /// A card that a push brought.
     struct Card: Equatable {
-        /// `attributes` of the start that brought the card. No two starts have the same.
+        /// `attributes` of the start that brought the card. No two starts have the same attributes.
         var attributes: [UInt8]
         var atMillis: Int64
         /// What the card showed at first.

@@ -2,8 +2,9 @@ import APNSProtocol
 import PushEngine
 public import PushModel
 
-/// Fuzzes records of the `state` topic. An input is a sequence of records. Each has a byte with the key's length, the
-/// key, two bytes with the value's length, and the value. An engine restores them and then works for a while.
+/// Fuzzes records of the `state` topic. An input is a sequence of records. Each record has a byte with the key's
+/// length, the key, two bytes with the value's length, and the value. An engine restores the records and then works for
+/// a while.
 public struct StateTarget: FuzzTarget {
     public static let name = "state"
     public static let pieces: [[UInt8]] =

@@ -1,7 +1,7 @@
 import Foundation
 import KafkaLog
 
-/// A Kafka for one test that needs no special feature of the embedded one. It is embedded, or it is the cluster that
+/// A Kafka for one test that needs no special feature of the embedded Kafka. It is embedded, or it is the cluster that
 /// `MAILBOAT_TEST_BOOTSTRAP` names. `MAILBOAT_TEST_KAFKA_PROPERTIES` may name a file with librdkafka properties for
 /// that cluster.
 ///
