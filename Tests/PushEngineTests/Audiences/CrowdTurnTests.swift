@@ -187,8 +187,7 @@ import Testing
         ended = scene.crowds[scene.crowd].endStart(into: \.expired, in: &scene.members.table, nowMillis: 0)
         #expect(ended == nil)
     }
-    /// A start round enters its lane's queue a single time, when it may leave. Until then the crowd is due at the end
-    /// of the start.
+    /// A start round enters its lane's queue a single time, and only when it may leave.
     @Test func aStartIsQueuedWhenItMayLeave() {
         let scene = Scene()
         _ = scene.beginStart()

@@ -177,7 +177,8 @@ import Testing
         #expect(isNew && versions.channelRevision == 2 && versions.openChannel(.production) == Array("b".utf8))
         #expect(versions.kept.map(\.channelRevision) == [0, 2] && versions.kept[1].channels == newest.channels)
     }
-    /// The body of a push is made once for all members, and again when its content changes.
+    /// The body of a push has the content of the newest version, and an alert only on request. It changes when a
+    /// version comes or expires.
     @Test func bodiesSayWhatIsThere() {
         var versions = CrowdVersions()
         func body(hasAlert: Bool = false, isAlone: Bool = false) -> String {
@@ -207,7 +208,8 @@ import Testing
         var owes: Int64?
         var testDescription: String { "progress of \(life), \(stamp)" }
     }
-    /// The record has versions 2 and 3, and the alert of version 1, which itself is no longer kept.
+    /// A restore keeps the versions that the progress record knows. The other versions count as newly arrived. The
+    /// record here has versions 2 and 3, and the alert of version 1, which itself is no longer kept.
     @Test(arguments: [
         Restore(life: 1, stamp: 3, alert: 1, stays: [2, 3], comes: [], owes: 1),
         Restore(life: 1, stamp: 2, alert: 1, stays: [2], comes: [3], owes: 1),

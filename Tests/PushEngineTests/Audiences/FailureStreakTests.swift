@@ -3,7 +3,8 @@ import Testing
 @testable import PushEngine
 
 struct FailureStreakTests {
-    /// Each failure is `d` if APNs said that the token died before the member joined, else `f`.
+    /// Failures are counted up to 20. Earlier deaths are counted while no other failure comes between them. In a case
+    /// `d` means that APNs said that the token died before the member joined; `f` is any other failure.
     @Test(
         arguments: [
             ("", 0, 0), ("f", 1, 0), ("ff", 2, 0), ("d", 1, 1), ("ddd", 3, 3), ("fffd", 1, 1), ("ddf", 3, 0),

@@ -144,8 +144,8 @@ import Testing
         let wasSkipped = scene.apart.forgetSkip(second)
         #expect(wasSkipped && !scene.table.flags(of: first).contains(.isLate))
     }
-    /// A newer alert is for a member that joined after an older one. If the newer alert expires, the older one still is
-    /// not for that member.
+    /// A member joins after an alert and before a newer one. If the newer alert expires, the older alert still is not
+    /// for that member.
     @Test(arguments: [false, true])
     func anAlertThatIsOwedAgainIsNotForWhoJoinedAfterIt(waits: Bool) {
         func alert(_ stampSeconds: Int64) -> Version {

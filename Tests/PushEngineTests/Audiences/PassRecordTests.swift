@@ -71,7 +71,8 @@ import Testing
         #expect(corrected.key == audience.key)
     }
 
-    /// The event and the joins are published together. The version may be made before any partition has asked for it.
+    /// The event and the joins are published together, and the version may be made before any partition has asked for
+    /// it. The version's first record still counts these members.
     @Test func membersThatComeWithTheVersionAreInItsFirstRecord() throws {
         let h = AudienceTests.harness()
         h.audienceUpdate(1)

@@ -57,7 +57,8 @@ import Testing
         #expect(try Self.record(h).number("members") == 1, "those that listen are not among them")
     }
 
-    /// A member that joins after the broadcast gets the version by token, and counts in the version's pass.
+    /// A member that joins after the broadcast gets the version by token. It is not counted among the broadcast's
+    /// listeners.
     @Test func lateListenersAreNotAmongThem() throws {
         let h = Self.harness()
         h.audienceUpdate(2)

@@ -168,8 +168,8 @@ import Testing
         #expect(bench.pending?.top.mayBeSent == true)
     }
 
-    /// Only one update can wait behind a start. Two that do not fit beside the start's attributes arrive while it is in
-    /// flight. The newer one stays.
+    /// Only one update can wait behind a start. Two updates that do not fit beside the start's attributes arrive while
+    /// the start is in flight. The newer update stays.
     @Test func behindAStartThatFailedStandsTheNewest() {
         let bench = CoalescerBench()
         let alert = String(repeating: "A", count: 2_000)

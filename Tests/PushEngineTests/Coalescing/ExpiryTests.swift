@@ -189,8 +189,8 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// An update that has expired and an end are in one batch of a catch-up after a restart. The end takes over nothing
-    /// of the update.
+    /// An update has expired when the engine reads it, as in a catch-up after a restart. The end that follows takes
+    /// over nothing of the update.
     @Test func whatHasExpiredOnArrivalIsTakenOverByNothing() {
         let h = Self.alive()
         h.advance(60_000)

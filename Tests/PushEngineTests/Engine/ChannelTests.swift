@@ -323,8 +323,8 @@ import Testing
         }
     }
 
-    /// `state` has spent units of a channel, but the channel's budget has been removed from the settings. The units are
-    /// forgotten.
+    /// `state` has spent units of a channel, but the channel's budget has been removed from the settings. A broadcast
+    /// still leaves, and any answer to it is taken without a fault.
     @Test func aBudgetThatWasTakenAwayIsForgotten() throws {
         let before = Self.harness { $0.channelBudgetPerHour = 5 }
         before.broadcast(n: 1)

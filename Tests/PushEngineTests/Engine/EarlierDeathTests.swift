@@ -85,7 +85,7 @@ import Testing
     }
 
     /// The push goes to the former token at once. The notice is about the newest token, and names no retry because that
-    /// token is not tried again now. The `state` record has no count, because the count is not about the token in use.
+    /// token is not tried again now. While the former token is in use, the `state` record has no count.
     @Test func theTokenBeforeGetsThePush() throws {
         let h = EngineHarness()
         h.register(token: "aa01")

@@ -88,7 +88,7 @@ import Testing
         #expect(h.deliver()?.event == "start")
     }
 
-    /// The start's content may be on the phone, so nothing older follows it.
+    /// A start got no answer. Its content may be on the phone, so nothing older follows it.
     @Test func anUnansweredStartsContentCountsAsShown() {
         let h = EngineHarness()
         h.start(1, at: 5)

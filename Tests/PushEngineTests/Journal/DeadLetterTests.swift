@@ -76,7 +76,8 @@ import Testing
         #expect(h.outcome(of: keyless)?.fields["event-id"] as? String == id)
     }
 
-    /// A record that could not be understood has an outcome that names no app and no activity.
+    /// The outcome of a record that could not be understood names the record's position and the reason. It names no app
+    /// and no activity.
     @Test func theOutcomeSaysWhereItLayAndWhy() {
         let h = EngineHarness()
         let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

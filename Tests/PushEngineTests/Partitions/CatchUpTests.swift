@@ -21,7 +21,8 @@ import Testing
         return (h, offsets)
     }
 
-    /// The phone shows the second update. A push of the first update alone would replace it with older content.
+    /// No push leaves before the log has been read. The phone shows the second update here, and a push of the first
+    /// update alone would replace it with older content.
     @Test func noPushLeavesBeforeTheLogHasBeenRead() throws {
         let (h, offsets) = Self.afterCrash()
         h.replay(offset: offsets[0])

@@ -81,7 +81,8 @@ import Testing
         #expect(bench.couldHaveUnrecordedPush(slot) && bench.couldHaveUnrecordedPush(new))
     }
 
-    /// The release marker of an owner is stored behind records of its successor, which may have pushed.
+    /// An owner's release marker is stored behind records of its successor. The marker says nothing about the
+    /// successor, which may have pushed without a record.
     @Test func aDelayedReleaseSaysNothingAboutTheSuccessor() {
         for shownByRecord in [false, true] {
             let bench = Bench()

@@ -208,7 +208,7 @@ import Testing
         #expect(try #require(h.outcome(of: first)).reason == nil)
     }
 
-    /// The event had expired before it was written, so no owner can have sent it.
+    /// The event had expired before it was written, so no owner can have sent it. It ends as `expired`.
     @Test func aReplayThatWasAlwaysTooLateIsExpired() {
         let h = Self.alive()
         h.advance(60_000)
@@ -219,7 +219,7 @@ import Testing
     }
 
     /// The event's token dies before the next owner sends the event again. The event may be on the phone from the first
-    /// push.
+    /// push, so it ends as `unknown`.
     @Test func aReplayWhoseTokenHasDiedMayBeOnThePhone() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -277,7 +277,7 @@ import Testing
         #expect(h.outcome(of: offset)?.fields["token"] as? String == "dead")
     }
 
-    /// A start is announced in `state` before it leaves. Without an announcement it has not left.
+    /// A start that was not announced in `state` has not left. So it ends as `expired`, not as `unknown`.
     @Test func aStartThatWasNotAnnouncedHasNotLeft() {
         let h = EngineHarness()
         h.advance(1_000)
@@ -288,7 +288,8 @@ import Testing
         #expect(h.outcomes(of: offset) == ["expired"])
     }
 
-    /// The partition has no former owner. So nobody has read the events in the log, and none has been sent.
+    /// The partition has no former owner, so nobody can have sent an event in its log. An event that has expired ends
+    /// as `expired`, not as `unknown`.
     @Test func withoutAnOwnerBeforeNothingHasLeft() {
         var engine = RestoredEngine.make()
         let now = EngineTime(steadyMillis: 0, wallMillis: 1_700_000_000_000)
@@ -334,8 +335,8 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// Another owner had the partition in between. It crashed before it wrote anything about the activity, and may have
-    /// sent the push.
+    /// Another owner had the partition in between, and crashed before it wrote anything about the activity. It may have
+    /// sent the push, so a unit of the budget counts for it.
     @Test func anOwnerInBetweenMayHaveSentIt() {
         let h = Self.alive()
         #expect(BudgetHarness.spend(h, 1) == [10])
