@@ -5,7 +5,7 @@ import Testing
 /// Tests that Kafka gets an outcome before the state record that says that its event is done. If a crash lost the
 /// outcome in between, a replay could only report `duplicate`.
 @Suite struct OutcomeBeforeStateTests {
-    /// Outcomes of events that need no push are written before `state`.
+    /// Some events need no push. Kafka gets the outcome of such an event before its `state` record.
     @Test(arguments: ["register", "unregister", "late update", "older update"])
     func theRecordWaitsForTheOutcomeOfAnEventThatEndsAtOnce(_ kind: String) {
         let h = EngineHarness()

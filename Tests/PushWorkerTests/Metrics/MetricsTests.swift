@@ -281,7 +281,7 @@ struct WorkerMetricsTests {
         #expect(samples["mailboat_degraded"] == 2)
     }
 
-    /// Metric names have the form `<area>_<thing>_<unit>`, and a head precedes each metric.
+    /// The name of a metric begins with `mailboat_`. It ends with `_total` if the metric is a counter, and only then.
     @Test func everyMetricHasATypeThatFitsItsName() {
         for line in WorkerMetrics.text(Self.snapshot(), .init()).split(separator: "\n") where line.hasPrefix("# TYPE") {
             let words = line.split(separator: " ")

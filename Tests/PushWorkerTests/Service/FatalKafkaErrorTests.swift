@@ -36,7 +36,8 @@ struct FatalKafkaErrorTests {
         }
     }
 
-    /// The cluster denies idempotent writes to this client until the right is granted.
+    /// The cluster denies idempotent writes to this client, so the worker is not ready. When the right is granted, a
+    /// new producer writes and the worker becomes ready.
     @Test func aProducerThatMayNotWriteIsFollowedByAnother() async throws {
         try await WorkerHouse.with { house in
             // 22 is InitProducerId, and 31 is CLUSTER_AUTHORIZATION_FAILED.
@@ -57,6 +58,7 @@ struct FatalKafkaErrorTests {
     }
 
     /// OUT_OF_ORDER_SEQUENCE_NUMBER (45) ends librdkafka's producer. INVALID_PRODUCER_EPOCH (47) fails only the record.
+    /// No record is lost in either case.
     @Test(arguments: [(45, 1), (47, 0)]) func aProducerThatEndsInTheMiddleLosesNothing(
         code: Int32, renewedCount: UInt64
     ) async throws {

@@ -17,7 +17,8 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Every broker is away for longer than the session. The lease ends, and the partitions are lost and come back.
+    /// Every broker is away for longer than the session. The lease ends, and the partitions are lost and come back. No
+    /// event is lost.
     @Test func brokersThatAreGoneForAWhileLoseNothing() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()
@@ -105,7 +106,7 @@ struct KafkaOutageTests {
         }
     }
 
-    /// Brokers answer with these errors while a partition's leader or the group's coordinator moves.
+    /// Brokers answer with these errors while a partition's leader or the group's coordinator moves. No event is lost.
     @Test func leadersThatMoveLoseNothing() async throws {
         try await WorkerHouse.with { house in
             let worker = try await house.readyWorker()

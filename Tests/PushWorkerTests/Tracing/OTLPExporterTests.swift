@@ -160,7 +160,7 @@ struct OTLPExporterTests {
         #expect(OTLPProbe(WorkerConfiguration.Tracing()) == nil)
     }
 
-    /// Spans are sent even if a worker makes them while it stops.
+    /// When a worker stops, all spans that are left are sent, even if they are more than one batch.
     @Test func theEndSendsWhatIsLeft() async throws {
         let collector = try await TraceCollector.start()
         let tracer = try #require(OTLPTracer(Self.settings(collector.endpoint), logger: Logger(label: "test")))

@@ -82,8 +82,8 @@ import Testing
         Self.expectConserved(harness)
     }
 
-    /// A partition halts when too many of its records would be given up in ten minutes. The cause of so frequent
-    /// refusals is a lowered limit, and no more records may be lost.
+    /// A partition halts when too many of its records would be given up in ten minutes. Refusals as frequent as these
+    /// come from a lowered limit, and no more records may be lost.
     @Test func thePartitionHaltsWhenTooManyWouldBeGivenUp() {
         var harness = Self.begin(publication: .pushes) { $0.topic == .deadLetters ? .size : nil }
         for number in 0..<GiveUpLimit.countMax + 1 {

@@ -86,7 +86,7 @@ import Testing
         #expect(takenThen == taken, "nothing more is taken")
     }
 
-    /// An inlet is released like any partition, and comes back as an inlet.
+    /// An inlet is released like any partition: its commit is reported when Kafka has acknowledged every record.
     @Test func itLeavesWhenEverythingIsAcknowledged() {
         var harness = Self.harness(records: 4)
         harness.carryOut(.letIn([Self.position(4)]))

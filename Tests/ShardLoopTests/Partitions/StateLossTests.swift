@@ -53,7 +53,8 @@ import Testing
         guard case .released(1, [], [])? = harness.takeNews().last else { return #expect(Bool(false)) }
     }
 
-    /// The next owner finds the former owner's record and runs. If `state` ends before the committed end, it halts.
+    /// The next owner finds the former owner's record and runs. If `state` ends before the committed end, the partition
+    /// halts.
     @Test(arguments: [0, 400] as [Int64])
     func anOwnersWordIsEnoughUnlessTheEndIsMissing(more: Int64) {
         var former = LoopHarness()

@@ -5,8 +5,7 @@ import Testing
 
 /// Tests of what one turn does, and of what it leaves to the next.
 @Suite struct TurnTests {
-    /// An offset is committed only when its `state` record is in Kafka. All offsets that are due are committed
-    /// together.
+    /// An offset is committed only when its `state` record is in Kafka.
     @Test func offsetsAreCommittedBehindTheirStateRecord() {
         var harness = LoopHarness()
         harness.begin()
@@ -70,7 +69,6 @@ import Testing
     }
 
     /// A stranger's `state` record in the shard's partition is read, and the shard writes its own record after it.
-    /// Pushes of the activity wait for that.
     @Test func aGapInStateIsRepaired() {
         var harness = LoopHarness()
         harness.begin()
