@@ -47,8 +47,9 @@ import Testing
         return house.stage.store.read { $0.partitionsToRead(nowMillis: nowMillis) }
     }
 
-    /// Waits until some partitions are no longer read, and returns those that are. A busy machine may count nothing in
-    /// a second, which looks like the end of the flood. Then the page reads all partitions again for a second.
+    /// Waits until some partitions are no longer read, and returns those that are still read. A busy machine may count
+    /// nothing in a second, which looks like the end of the flood. Then the page reads all partitions again for a
+    /// second.
     private static func partitionsReadInFlood(_ house: DevPageTests.House) async throws -> ReadPartitions {
         var found: ReadPartitions?
         try await until("some partitions are not read") {

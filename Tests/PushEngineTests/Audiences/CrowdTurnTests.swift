@@ -71,8 +71,8 @@ import Testing
     }
 
     // MARK: Versions
-    /// A version is due to all members of the ring. The crowd also returns the number of members that were still owed
-    /// the previous version.
+    /// A new version is due to all members of the ring. The crowd tells how many of them were still owed the version
+    /// before.
     @Test func aVersionReplacesWhatWasOwed() {
         let scene = Scene()
         let first = scene.take(100)
@@ -218,7 +218,7 @@ import Testing
         isWritten = scene.crowds[scene.crowd].withdrawStart(isLeaving: true)
         #expect(isWritten, "its end is not written yet")
     }
-    /// A failed push is recorded while there is room for it, and only for the start that goes round.
+    /// A failed push gets a record only if it belongs to the present start, and while there is room for another record.
     @Test func onlyTheStartThatGoesRoundIsTold() {
         let scene = Scene()
         _ = scene.beginStart()

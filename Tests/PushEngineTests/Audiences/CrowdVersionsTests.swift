@@ -208,8 +208,8 @@ import Testing
         var owes: Int64?
         var testDescription: String { "progress of \(life), \(stamp)" }
     }
-    /// A restore keeps the versions that the progress record knows. The other versions count as newly arrived. The
-    /// record here has versions 2 and 3, and the alert of version 1, which itself is no longer kept.
+    /// A restore keeps the versions that the progress record knows, and the others count as newly arrived. The record
+    /// here has versions 2 and 3, and an alert. The alert's own version, 1, is no longer kept.
     @Test(arguments: [
         Restore(life: 1, stamp: 3, alert: 1, stays: [2, 3], comes: [], owes: 1),
         Restore(life: 1, stamp: 2, alert: 1, stays: [2], comes: [3], owes: 1),

@@ -77,8 +77,8 @@ import Testing
         return (accepted, refused, open)
     }
 
-    /// A member whose push was not accepted gets an outcome, unless the next owner sends it the start. No member gets
-    /// two outcomes, or an outcome and a card.
+    /// The owner dies during a start. Each member whose push was not accepted gets an outcome, or the next owner sends
+    /// it the start, but never both. No member gets two outcomes.
     @Test(arguments: Self.deaths) func eachHasARecordOrACard(_ death: Death) {
         let h = EngineHarness.starts()
         for member in 1...death.memberCount { h.joinStart(member) }

@@ -44,8 +44,8 @@ import Testing
         #expect(broadcast.n == 3 && broadcast.alert == "goal" && broadcast.stamp == pushes.first?.stamp)
     }
 
-    /// Members have got an alert by token, with an older version. The newest version is broadcast with that alert, but
-    /// only after the tokens have got the newest version. Phones with tokens then ignore the broadcast.
+    /// Members have got an alert by token, with an older version. A broadcast of the newest version repeats that alert,
+    /// so it waits until every token has got the newest version. These phones then ignore the broadcast.
     @Test func anOlderAlertWaitsForTheTokens() throws {
         let (h, _) = Self.fallenBack()
         h.advance(1_000)

@@ -153,7 +153,7 @@ struct ListenerAlertTests {
         return h.deliverAll()
     }
     /// A member joins after an alert, listens for a while and then stops. The member does not get the alert, although
-    /// the alert's version does not say yet that the channel has had it.
+    /// the version with that alert does not say yet that the channel has broadcast it.
     @Test(arguments: [false, true]) func whoCameAfterTheAlertIsNotOwedItWhenItListensNoMore(isTakenOver: Bool) {
         let (h, _) = AudienceChannelTests.harness()
         h.join(2, channel: AudienceChannelTests.channel)

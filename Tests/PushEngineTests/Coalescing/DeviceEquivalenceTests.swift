@@ -39,8 +39,8 @@ import Testing
         mutating func event(_ kind: String, _ n: Int) {
             var parts: [String] = []
             let at = self.h.wallSeconds + Int64(self.int(-4...2))
-            // If events expire, an alert that is too large for older, longer-lived content may be lost. So no event is
-            // large then.
+            // No event is large if events may expire. An alert that does not fit beside older content could then be
+            // lost.
             let isBig = !self.expires && self.chance(6)
             if kind != "end" || self.chance(50) {
                 let pad = String(repeating: "x", count: isBig ? self.int(2_500...3_600) : 0)

@@ -12,7 +12,7 @@ import Testing
         return SlotIndex(seed: random.next())
     }
 
-    /// Two ids with the same hash. Among 160,000 ids there are about three such pairs.
+    /// Two ids with the same hash. Any 160,000 ids contain about three such pairs, so 500,000 are enough.
     private static func pair() -> (String, String)? {
         let index = Self.index()
         var ids: [UInt32: Int] = [:]

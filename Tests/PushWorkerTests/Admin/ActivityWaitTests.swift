@@ -40,7 +40,8 @@ struct ActivityWaitTests {
         #expect(Self.wait(Self.report(nil))?.cause == .record)
     }
 
-    /// The token counts as usable, but the attempt has failed for a reason that the wait names.
+    /// APNs said that the token died before its registration, so the token is kept. The push waits for the next
+    /// attempt, and the wait names that answer.
     @Test func aTokenThatDiedBeforeItsRegistrationIsNamed() throws {
         let wait = try #require(
             Self.wait(Self.report { ($0.attempts, $0.earlierDeaths, $0.restMillis) = (2, 2, 1_500) }))

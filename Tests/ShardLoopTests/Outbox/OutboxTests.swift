@@ -17,7 +17,7 @@ import Testing
         harness.wait(millis: 500)
     }
 
-    /// Kafka must not store later records of a partition before a record that is tried again.
+    /// A record that failed is tried again. Later records of its partition are not written before it.
     @Test func laterRecordsWaitForOneThatFailed() {
         var harness = LoopHarness()
         Self.begin(&harness, activities: 10..<12)
