@@ -9,8 +9,8 @@ import Testing
 struct AudienceRestartTests {
     private static let count = 1_000
 
-    /// The next worker continues from the progress that the killed one recorded. It repeats about a second's members,
-    /// and omits none.
+    /// The next worker continues from the progress that the killed one recorded. It omits no member, and pushes again
+    /// only to members that were served in about the last second.
     @Test func aPassGoesOnAfterAWorkerWasKilled() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

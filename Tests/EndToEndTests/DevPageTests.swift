@@ -404,8 +404,8 @@ import Testing
         #expect(try await house.act("reboot", phone: phone.id).status == 409, "it is away")
     }
 
-    /// With several apps, each event must name its app. An event without an app is refused at once. An event with one
-    /// makes the phone.
+    /// With several apps, each event must name its app. An event without an app is refused at once. An event that names
+    /// an app makes the phone.
     @Test func anEventThatNamesNoAppOfTheWorkerIsRefused() async throws {
         let options = DevStage.Options(apps: ["com.example.app", "com.example.other"], kafkaPort: 0)
         try await Self.run(options) { house in

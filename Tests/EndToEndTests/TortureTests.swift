@@ -17,7 +17,7 @@ struct TortureTests {
     private static let groupSize = 20
     private static let startCount = 30
 
-    /// Waits are short, so that timeouts end soon.
+    /// The times are short, so that the test need not wait long for them.
     private static let settings = """
         apns.request-timeout: 2s
         apns.ping-after: 300ms

@@ -5,7 +5,8 @@ import Testing
 /// Tests records of audiences in `state` that another owner wrote, and a partition that has no room for an audience.
 @Suite struct AudienceRepairTests {
     /// A former owner's void is stored in `state` behind the next owner's marker. The void does not remove members
-    /// whose records are before it. Compaction may already have removed the records that show the void's delay.
+    /// whose records are before it. That holds even when compaction has removed the records that show that the void is
+    /// late.
     @Test func aFormerOwnersVoidThatComesLateTakesNobody() {
         let h = AudienceTests.harness()
         h.join(1)

@@ -203,8 +203,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 1)
     }
 
-    /// A connection that shrinks to one stream returns many pushes at once. No phone has got them, so no distance has
-    /// to be kept.
+    /// A connection that shrinks to one stream returns many pushes at once. APNs has not processed them, so they leave
+    /// again without the minimum distance.
     @Test(arguments: [
         PushAnswer.Result.notProcessed, .response(PushResponse(status: 400, reason: "IdleTimeout")),
     ]) func whatApnsHasNotLookedAtLeavesAgainAtOnce(answer: PushAnswer.Result) throws {

@@ -112,8 +112,8 @@ import Testing
         #expect(versions.stage == play.stage && versions.life == play.life)
         #expect(versions.newest?.stampSeconds ?? 0 == play.shows && versions.stampSeconds == play.shows)
     }
-    /// A void ends the life of a crowd that has taken a version. A crowd without a version has only members that joined
-    /// after that life.
+    /// A void ends the life of a crowd that has taken a version. It changes nothing for a crowd without a version,
+    /// because that crowd's members joined after the life that has ended.
     @Test func aVoidEndsWhatItIsAbout() {
         var versions = CrowdVersions()
         #expect(!versions.hasEnded(by: Self.void(isEnded: true)))

@@ -136,8 +136,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [10])
     }
 
-    /// An ended audience is remembered for an hour by default, so its members' hour is over when they leave. If the
-    /// retention is shorter, the members are marked as moved.
+    /// The members of an ended audience leave when the retention is over. By default that is after an hour, so they may
+    /// get priority 10 in another audience. After a shorter retention they count as moved and get priority 5.
     @Test(arguments: [(Int64(600_000), 5), (Self.hourMillis, 10)])
     func whoseAudienceIsOverHasAnHourToo(retentionMillis: Int64, priority: Int) {
         let h = AudienceTests.harness { $0.apps[0].retentionAfterEndMillis = retentionMillis }

@@ -25,8 +25,8 @@ import Testing
         return String(decoding: body, as: UTF8.self)
     }
 
-    /// A channel that is added to a start never makes it larger than APNs takes. A token is asked for instead, if that
-    /// fits.
+    /// An added channel never makes a start larger than APNs takes. If the channel does not fit, the start asks for a
+    /// token instead, if that fits.
     @Test func whatIsAddedFits() {
         var kinds: Set<String> = []
         for fillerByteCount in 3_800...4_000 {

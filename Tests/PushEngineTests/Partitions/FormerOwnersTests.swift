@@ -218,8 +218,8 @@ import Testing
         #expect(text.contains("3 partitions") && text.contains("have 2"))
     }
 
-    /// Positions are void below a cluster's first marker that follows the markers of other clusters. It does not matter
-    /// whether a marker says so.
+    /// `state` came from another cluster. Positions are void below this cluster's first marker after that cluster's
+    /// markers, even if no marker says so.
     @Test func whatFollowsTheFirstClaimIsNotVoid() {
         let bench = Bench()
         bench.readMarker(at: 10)

@@ -8,8 +8,7 @@ enum GoldenReading {
     static let topicHashes = ["liveactivity.events", "liveactivity.routed"].map { StateCodec.topicHash($0) }
     static let now = EngineTime(steadyMillis: 10_000_000, wallMillis: 1_700_000_000_000)
 
-    /// - Parameter name: name of the record. The part before the dot says what the bytes are, if they are of
-    ///   `routed`.
+    /// - Parameter name: name of the record. For a record of `routed`, the part before the dot is the record's kind.
     static func again(_ bytes: [UInt8], of name: String) throws(StateError) -> [UInt8] {
         switch name.prefix(while: { $0 != "." }) {
         case "question":

@@ -69,7 +69,8 @@ struct StartPositionsTests {
         #expect(end.toCommit.isEmpty && end.toConfirm.map(\.nextOffset) == [20, 2])
     }
 
-    /// A marker in `state` shows that an owner was at work, although Kafka has forgotten the group's offsets.
+    /// A marker in `state` shows that an owner was at work, although Kafka has forgotten the group's offsets. So the
+    /// input is read from its beginning, not from its end.
     @Test func aGroupThatStateKnowsNeverBeginsAtTheEnd() {
         var findings = LogFindings()
         findings.stateHasOwner = true
@@ -82,7 +83,8 @@ struct StartPositionsTests {
         #expect(start.starts.map(\.nextOffset) == [5, 2])
     }
 
-    /// The group's offsets of the input were deleted. Its offsets of `routed` still show that an owner was at work.
+    /// The group's offsets of the input were deleted. Its offsets of `routed` still show that an owner was at work. So
+    /// the input is read from its beginning, not from its end.
     @Test func offsetsOfOneTopicThatAreDeletedDoNotBeginAtTheEnd() {
         let start = StartPositions(
             partition: 3,
@@ -194,8 +196,8 @@ struct StartPositionsTests {
         #expect(reason.contains("mailboat offsets reset"))
     }
 
-    /// The input's records at the worker's position were deleted while the worker runs. The remedy is a reset of the
-    /// offsets, as at the start. A reset would not help for `state`, which is read from its beginning.
+    /// The input's records at the worker's position were deleted while the worker runs. The reason says how to reset
+    /// the offsets. For `state` it does not, because `state` is read from its beginning.
     @Test func aPositionCutOffWhileRunningSaysWhatToDo() throws {
         let failure = PartitionFailure.offsetOutOfRange(
             TopicPartitionOffset(topic: "events", partition: 3, offset: 7), text: "Broker: Offset out of range")

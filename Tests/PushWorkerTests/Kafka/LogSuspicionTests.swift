@@ -6,8 +6,8 @@ import Testing
 
 /// Tests of a queue whose topic was reported as missing.
 @Suite struct LogSuspicionTests {
-    /// The result of the check makes the shard read the queue again, and that read returns the result. No record
-    /// arrives from a deleted topic, so nothing else would cause a read.
+    /// A check finds out whether the topic is still the same. Its result makes the shard read the queue again, and that
+    /// read returns the result. No record arrives from a deleted topic, so nothing else would cause a read.
     @Test(arguments: [nil, "another one"] as [String?])
     func anAnswerHasTheQueueReadAgain(reason: String?) {
         let asked = Mutex(0)

@@ -53,7 +53,7 @@ struct APNSOperationsTests {
     }
 
     /// A directory of keys changes while pushes flow. First comes a key that APNs does not know, then a good key. Then
-    /// the old key is revoked.
+    /// the old key is revoked. No event is rejected or dead-lettered.
     @Test func theKeyIsChangedWithoutAStop() async throws {
         try await WorkerHouse.with { house in
             let keys = house.directory + "/keys"
