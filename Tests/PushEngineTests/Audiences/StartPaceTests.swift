@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// Tests to how many members a single record announces a start.
+/// Tests how many members one record announces for a start.
 @Suite struct StartPaceTests {
     /// A round that sends announced starts at a given rate, and a Kafka that takes a given time to acknowledge.
     private struct Play {

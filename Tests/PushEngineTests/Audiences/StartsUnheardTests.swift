@@ -214,7 +214,7 @@ import Testing
         ]
         let bytes = Self.write(progress)
         #expect(try Self.read(bytes) == progress)
-        // A position below 64 takes one byte, and so does a count.
+        // The former releases' record lacks the last 6 bytes. A position below 64 takes one byte, and so does a count.
         let old = try Self.read(Array(bytes.dropLast(6)))
         #expect(old.rounds.map(\.unmet) == [nil, nil] && old.rounds[0].unansweredCount == 3)
         #expect(old.rounds.map(\.horizon) == [400, 40] && old.rounds[0].unanswered.isEmpty)

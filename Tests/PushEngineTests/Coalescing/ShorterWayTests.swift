@@ -31,7 +31,7 @@ import Testing
         var lines: [Line] = []
         var inFlight: [Push] = []
         var writtenCount = 0
-        /// Number of updates that replaced an unsent one, over all processes of the day.
+        /// Number of updates that replaced an unsent one, added up over all processes of the day.
         var mergedCount: UInt64 = 0
         var crashCount = 0
 

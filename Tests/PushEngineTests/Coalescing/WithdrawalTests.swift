@@ -31,9 +31,9 @@ import Testing
         #expect(h.outcomes(of: none) == ["delivered"])
     }
 
-    /// Content waits behind an alert that is too large for it. Beneath the content is an older alert that arrived last.
-    /// When the alert in front is withdrawn, the two updates are merged and nothing is lost. The older alert does not
-    /// sound, because a phone would have ignored it after the content.
+    /// Content waits behind an update whose alert is too large for it. Beneath the content is another alert, which
+    /// arrived last but is older than the content. When the alert in front is withdrawn, the two updates are merged and
+    /// no event is lost. The other alert does not sound, because a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])
     func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
         let h = Self.alive()

@@ -195,7 +195,7 @@ import Testing
         #expect(h.deliver()?.token == "aa01")
     }
 
-    /// APNs found the token dead before the app registered it. The registration is newer, so the token is kept.
+    /// A 410 says when APNs found the token dead. The token is kept only if its registration is newer than that.
     @Test(arguments: [(-1, true), (0, false), (1, false)] as [(Int64, Bool)])
     func a410OlderThanTheRegistrationKeepsTheToken(deadAfterRegistrationMillis: Int64, isKept: Bool) {
         let h = EngineHarness()

@@ -57,7 +57,7 @@ final class JournalBench: PartBench {
             Coalescer.Ending(layer, slot: slot, outcome: outcome, cause: .none), in: &self.memory)
     }
 
-    /// Finishes the record that was begun at once, so that it waits for nothing.
+    /// Finishes the record that was begun. The record waits for nothing else.
     func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
         self.journal.finishEvent(
             self.intake, slot: slot, outcome: outcome, details: OutcomeDetails(),

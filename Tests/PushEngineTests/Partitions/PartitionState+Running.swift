@@ -25,7 +25,7 @@ extension PartitionState {
             _ = self.met(marker, header: nil, at: Int64(epoch) + 1)
         }
     }
-    /// Adds that the newest former owner, of this epoch, gave the partition back in good order.
+    /// Adds that the newest former owner released the partition in good order. `epoch` is that owner's epoch.
     mutating func meetRelease(epoch: Int64) {
         let marker = MarkerRecord(epoch: epoch, takenOverWallMillis: 0, partitionCount: 1, clusterID: [])
         _ = self.met(marker, header: .released, at: epoch + 1)

@@ -179,7 +179,7 @@ import Testing
     /// must still doubt the events that this worker had not read.
     @Test func whoHasReadAPartHandsNothingOver() {
         let h = Self.alive()
-        // An update waiting in `state` would be doubted by itself, so none waits.
+        // An update that waits in `state` would be doubted in any case, so none waits here.
         h.update(1, priority: 10)
         h.deliver()
         h.advance(2_000)

@@ -151,7 +151,8 @@ import Testing
         #expect(records == ["versions", "progress", "voided", "starts"])
     }
 
-    /// A record that is cut off anywhere, or has any bit changed, does not trap.
+    /// A record that is cut off anywhere is malformed, and the reader says why. A record with any bit changed does not
+    /// trap.
     @Test func damagedRecordsAreNamed() throws {
         let h = EngineHarness()
         h.register()
