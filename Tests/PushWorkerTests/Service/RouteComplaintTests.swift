@@ -19,8 +19,8 @@ struct RouteComplaintTests {
         return route
     }
 
-    /// Cases: the trouble, whether it is an error before the route was reached for the first time, whether it is one
-    /// afterwards, and a part of the complaint. An error makes the worker unready.
+    /// Cases: the trouble, whether it is an error before the route was first reached, whether it is one afterwards, and
+    /// a part of the complaint. An error makes the worker unready.
     @Test(arguments: [
         (RouteTrouble.unreachable, true, false, "cannot be reached: because"),
         (.silentNetwork, true, false, "no TCP connection"), (.silentServer, true, false, "sends nothing"),
