@@ -76,7 +76,7 @@ extension SwiftTypeReader {
         }
     }
 
-    /// Reads `typealias ContentState = PizzaState`. An alias of a type that is not just a name is left out.
+    /// Reads `typealias ContentState = PizzaState`. Leaves out an alias of more than a name.
     private mutating func readAlias() {
         let name = self.pass()
         var tokens: [String] = []

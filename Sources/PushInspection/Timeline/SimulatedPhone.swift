@@ -90,7 +90,7 @@ public struct SimulatedPhone: Sendable {
         (phone.wait, phone.waitingEvent, phone.wasForgotten) = (nil, 0, true)
         return phone
     }
-    /// Whether somebody should do something about the phone. It then stays in the list when others give way.
+    /// Whether somebody should do something about the phone. Such a phone stays when others give way.
     var isInTrouble: Bool {
         guard !self.isSwiped, self.replacedBy == nil, let word = self.lastVerdict?.word else { return false }
         return [.refused, .unanswered, .undecodable, .budget].contains(word)
