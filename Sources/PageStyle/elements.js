@@ -35,7 +35,7 @@ export const localTimes = (text) => text.replace(/\b(\d{9,11}) \(\d\d:\d\d:\d\d 
 const tones = {
   shown: "good", sent: "good", delivered: "good", applied: "good", "fanned-out": "good",
   unseen: "info", renewed: "info", replaced: "info", retrying: "warn", "needs-token": "warn", "date?": "warn", stale: "warn", ended: "info", gone: "info",
-  ignored: "warn", waiting: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
+  ignored: "warn", waiting: "warn", waited: "info", dropped: "warn", superseded: "info", pending: "info", late: "warn", duplicate: "warn", expired: "warn", unknown: "warn",
   undecodable: "bad", budget: "bad", refused: "bad", unanswered: "bad", rejected: "bad", unregistered: "bad", "dead-lettered": "bad",
 };
 export const tone = (word) => tones[word] ?? "info";

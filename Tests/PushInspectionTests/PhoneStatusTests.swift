@@ -175,6 +175,68 @@ struct PhoneStatusTests {
         #expect(try Self.status(timeline, id).word == .verdict(.refused))
     }
 
+    /// The card of a new start takes the activity over. The old, dead phone then offers no `unregister`, which would end
+    /// the registration of the new card.
+    @Test func aDeadPhoneWhoseActivityHasANewCardOffersNothing() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setSwiped(id)
+        timeline.listPush(Self.refused(410, "ExpiredToken"))
+        #expect(try Self.status(timeline, id).remedies == [.unregister])
+        Self.publish(#"{"event":"unregister"}"#, at: 2, &timeline)
+        #expect(try Self.status(timeline, id).remedies.isEmpty)
+        Self.publish(#"{"event":"register","token":"\#(Self.newToken)"}"#, at: 3, &timeline)
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .replaced && status.remedies.isEmpty && status.text.hasSuffix("Its card is gone."))
+        let phone = timeline.json(try #require(timeline.phones[id]))
+        #expect(phone["replacedBy"] == .integer(id + 1))
+        #expect(timeline.phones[id + 1]?.tokenToRegister == nil)
+    }
+
+    /// A card that is up and was unregistered can be registered again.
+    @Test func anUnregisteredCardCanBeRegisteredAgain() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        Self.publish(#"{"event":"unregister"}"#, at: 2, &timeline)
+        Self.publish(#"{"event":"update","content-state":{"minutes":13}}"#, at: 3, &timeline)
+        let text = "a token: nobody has registered one under this key. The event is kept for 10 min"
+        let wait = EventWait(cause: "token", text: text, untilMillis: nil, isGivenUpThen: true)
+        timeline.setWait(wait, of: [5])
+        let status = try Self.status(timeline, id)
+        #expect(status.word == .needsToken && status.remedies == [.registerToken])
+        #expect(
+            status.wait?.text
+                == "a token: the one under this key was unregistered, and none has been registered since. The event is kept for 10 min"
+        )
+        #expect(timeline.phones[id]?.tokenToRegister == TimelineTests.token)
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 4, &timeline)
+        timeline.setWait(wait, of: [5])
+        #expect(try Self.status(timeline, id).remedies.isEmpty && timeline.phones[id]?.tokenToRegister == nil)
+    }
+
+    /// A phone that waits for a token does not give way to others. It waits on when the lines of its event are gone, until the
+    /// worker says that the wait is over.
+    @Test func aPhoneWaitsOnWithoutTheLineOfItsEvent() throws {
+        var timeline = TimelineTests.timeline { ($0.entriesMax, $0.phonesMax) = (10, 3) }
+        Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 0, &timeline)
+        Self.publish(Self.event, at: 1, &timeline)
+        let id = try #require(timeline.phone(activity: "order-1")?.id)
+        let wait = EventWait(cause: "token", text: "another token", untilMillis: nil, isGivenUpThen: true)
+        timeline.setWait(wait, of: [2])
+        #expect(timeline.phonesOfForgottenWaits.isEmpty)
+        for number in 0..<20 {
+            timeline.addNote("something else", phone: 0, nowMillis: TimelineTests.now)
+            timeline.meet(token: String(repeating: "0\(number % 10)", count: 32), activity: "n-\(number)", app: "")
+        }
+        #expect(timeline.entry(2) == nil && timeline.phonesOfForgottenWaits.map(\.id) == [id])
+        #expect(try Self.status(timeline, id).word == .needsToken)
+        timeline.setWait(wait, ofPhone: id)
+        #expect(try Self.status(timeline, id).word == .needsToken)
+        timeline.setWait(nil, ofPhone: id)
+        #expect(timeline.phones[id]?.wait == nil)
+    }
+
     /// An activity's phone is the one with the registered token, even if another phone appeared later.
     @Test func thePhoneOfAnActivityIsTheOneThatIsRegistered() throws {
         var (timeline, id) = try Self.registered()
@@ -311,6 +373,27 @@ struct PhoneStatusTests {
             text
                 == "First refused (410 Unregistered); then accepted with the new token. Delivered: APNs accepted the push."
         )
+    }
+
+    /// An event that was pushed and refused was sent, although a newer one took its place.
+    @Test func whatWasRefusedIsNotCalledUnsent() throws {
+        var (timeline, _) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        Self.publish(Self.event, at: 2, &timeline)
+        for offset in [1, 2] as [Int64] {
+            let into = #","into":{"partition":0,"offset":9}"#
+            try timeline.takeOutcome(
+                #require(
+                    EventOutcome.read(TimelineTests.outcome("superseded", at: offset, more: into), topic: "events")?
+                        .outcome),
+                of: EventPosition(partition: 0, offset: offset))
+        }
+        let texts = try [2, 4].map { timeline.summary(of: try #require(timeline.entry($0))) }
+        #expect(
+            texts == [
+                "Superseded by a newer event before APNs had accepted it.",
+                "Superseded by a newer event before it was sent.",
+            ])
     }
 
     @Test func aRegistrationSaysWhatWaitedForIt() throws {

@@ -34,4 +34,12 @@ struct PushVerdictTests {
         #expect(verdict.word == word)
         #expect(verdict.text.contains(text), "\(verdict.text)")
     }
+
+    /// APNs may name no reason. A dead token is one all the same.
+    @Test func aDeadTokenNeedsNoReason() {
+        let text = PushVerdict(TimelineTests.push(status: 410, reason: "", phone: .notReached), stampSeconds: nil).text
+        #expect(text == "Refused by APNs: 410. The token is dead.")
+        let other = PushVerdict(TimelineTests.push(status: 500, reason: "", phone: .notReached), stampSeconds: nil).text
+        #expect(other == "Refused by APNs: 500.")
+    }
 }

@@ -218,4 +218,22 @@ struct SamplingTests {
         #expect(ByteKey("order-A") != ByteKey("order-a"))
         #expect(Set((0..<10_000).map { ByteKey("order-\($0)") }).count == 10_000)
     }
+
+    /// A follower that shows an old entry is told of its change, however many entries are newer.
+    @Test func aFollowerLearnsOfTheChangeOfAnOldEntry() throws {
+        var timeline = TimelineTests.timeline()
+        _ = timeline.takeEvent(
+            at: EventPosition(partition: 0, offset: 0), key: Array("order-1".utf8),
+            value: Array(#"{"event":"update","content-state":{}}"#.utf8), nowMillis: TimelineTests.now)
+        for _ in 0..<Timeline.entriesPerAnswerMax { timeline.addNote("a note", phone: 0, nowMillis: TimelineTests.now) }
+        let before = timeline.revision
+        let found = try #require(EventOutcome.read(TimelineTests.outcome("superseded", at: 0), topic: "events"))
+        timeline.takeOutcome(found.outcome, of: found.position)
+        func ids(_ revision: Int) -> [Int] {
+            guard case .array(let entries)? = timeline.changes(since: revision)["entries"] else { return [] }
+            return entries.compactMap { $0["id"].flatMap { Int($0.plainText) } }
+        }
+        #expect(ids(before) == [1])
+        #expect(ids(0).count == Timeline.entriesPerAnswerMax)
+    }
 }

@@ -176,6 +176,8 @@ public struct SimulatedAudience: Sendable {
         case .waiting: self.members[member].waitingRound = number
         // APNs did not take the push, so an earlier push may still wait for the phone.
         case .refused, .unanswered: break
+        // No push arrives with these words: they come to a push later.
+        case .waited, .dropped: break
         case .shown, .ignored, .undecodable, .budget, .sent:
             if self.members[member].waitingRound != 0 { self.members[member].waitingRound = 0 }
         }

@@ -109,6 +109,18 @@ extension Timeline {
         return found
     }
 
+    /// The wait with what only the timeline knows: that the card is gone, or that the activity was unregistered.
+    func completed(_ wait: EventWait, activity: String) -> EventWait {
+        guard !wait.isLeftToTheWorker else { return wait }
+        var wait = wait
+        wait.goneText = self.goneText(activity: activity)
+        guard wait.cause == "token", self.phone(activity: activity)?.isUnregistered == true else { return wait }
+        // The worker has forgotten the registration. What follows its first sentence holds all the same.
+        let rest = wait.text.firstRange(of: ". ").map { wait.text[$0.lowerBound...] } ?? ""
+        wait.text = "a token: the one under this key was unregistered, and none has been registered since\(rest)"
+        return wait
+    }
+
     /// Sets what the worker reports about waiting events. Events that have an outcome by now are left as they are.
     /// - Parameters:
     ///   - wait: `nil`: the worker does not say.
@@ -118,8 +130,7 @@ extension Timeline {
             guard let entry = self.entry(id), case .event(let event) = entry.body, event.outcome == nil else {
                 continue
             }
-            var wait = wait
-            if wait?.isLeftToTheWorker == false { wait?.goneText = self.goneText(activity: entry.activity) }
+            let wait = wait.map { self.completed($0, activity: entry.activity) }
             guard wait.map({ !$0.saysTheSame(as: event.wait) }) ?? (event.wait != nil) else { continue }
             self.change(id) { entry in
                 guard case .event(var event) = entry.body else { return }

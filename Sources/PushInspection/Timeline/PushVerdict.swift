@@ -14,6 +14,10 @@ public struct PushVerdict: Equatable, Sendable {
         case budget
         /// The phone is offline; APNs keeps the newest push.
         case waiting
+        /// APNs kept the push until the phone was back. Its arrival is another push.
+        case waited
+        /// APNs kept the push for a phone that was away, and dropped it before the phone was back.
+        case dropped
         /// APNs did not take the push.
         case refused
         /// APNs gave no answer.
@@ -35,7 +39,7 @@ public struct PushVerdict: Equatable, Sendable {
     public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false, isCardOwn: Bool = false) {
         if let status = push.status, status != 200 {
             self.word = .refused
-            self.text = "Refused by APNs: \(status) \(push.reason). \(Self.remedy(push.reason))"
+            self.text = "Refused by APNs: \(Self.answer(status, push.reason)). \(Self.remedy(status, push.reason))"
                 .trimmingSpaceAtEnd()
             return
         }
@@ -60,6 +64,14 @@ public struct PushVerdict: Equatable, Sendable {
         }
     }
 
+    /// Judges by what became of the push after its answer.
+    init(_ word: Word, _ text: String) { (self.word, self.text) = (word, text) }
+
+    /// APNs' answer in short: the status, and the reason if there is one.
+    static func answer(_ status: Int, _ reason: String) -> String {
+        reason.isEmpty ? "\(status)" : "\(status) \(reason)"
+    }
+
     /// Judges a broadcast.
     public init(_ broadcast: ObservedBroadcast) {
         guard let status = broadcast.status else {
@@ -68,7 +80,7 @@ public struct PushVerdict: Equatable, Sendable {
         }
         guard status == 200 else {
             self.word = .refused
-            self.text = "Refused by APNs: \(status) \(broadcast.reason)."
+            self.text = "Refused by APNs: \(Self.answer(status, broadcast.reason))."
             return
         }
         self.word = .sent
@@ -138,8 +150,9 @@ public struct PushVerdict: Equatable, Sendable {
 
     /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone:
     /// `PhoneStatus`.
-    private static func remedy(_ reason: String) -> String {
+    private static func remedy(_ status: Int, _ reason: String) -> String {
         switch reason {
+        case "" where status == 410: "The token is dead."
         case "Unregistered": "The token is dead."
         case "ExpiredToken": "The token is dead: the activity is gone from the phone."
         case "BadDeviceToken": "This token is not one of this environment."

@@ -55,11 +55,15 @@ public struct SimulatedPhone: Sendable {
     /// Whether APNs refused the newest push because the push's token is dead.
     var isTokenDead = false
     /// What an event for the activity waits for in the worker; `nil`: no event waits.
-    var wait: EventWait?
+    public internal(set) var wait: EventWait?
     /// Id of the entry of the event that waits in the worker; 0: no event waits.
     var waitingEvent = 0
     /// The phone that now receives pushes to the activity; `nil`: this one.
-    var replacedBy: Int?
+    public internal(set) var replacedBy: Int?
+    /// Whether the server has unregistered the activity since the phone's token was last registered.
+    var isUnregistered = false
+    /// Id of the entry of the push that APNs keeps for the phone; 0: none.
+    var keptPush = 0
     /// Whether the newest push that the phone showed brought an alert.
     public var isAlertNew = false
     /// The content of the newest push, whatever its result.
@@ -77,12 +81,17 @@ public struct SimulatedPhone: Sendable {
     public var token: String { self.tokens.last ?? "" }
     /// The newest token that the app has reported; empty: none is kept.
     var registeredToken: String { self.tokens.last { $0 != self.unreportedToken } ?? "" }
+    /// The token that the app and its server can register now: a new one, or the token that was unregistered. `nil`:
+    /// the newest token is registered, or the card is gone.
+    public var tokenToRegister: String? {
+        self.unreportedToken ?? (self.isUnregistered && !self.isSwiped && self.replacedBy == nil ? self.token : nil)
+    }
     /// Whether the card was looked at after a push put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
     /// Whether the start's push has reached the device, or waits for it.
     var isCardStarted: Bool { [.shown, .waiting].contains(self.lastVerdict?.word) || self.tokens.count > 1 }
     /// Whether the phone gave way to others once, and was asked for again.
-    var wasForgotten = false
+    public internal(set) var wasForgotten = false
     /// What is kept when the phone gives way: everything that cannot be looked at again.
     var remembered: SimulatedPhone {
         var phone = self
@@ -92,7 +101,9 @@ public struct SimulatedPhone: Sendable {
     }
     /// Whether somebody should do something about the phone. Such a phone stays when others give way.
     var isInTrouble: Bool {
-        guard !self.isSwiped, self.replacedBy == nil, let word = self.lastVerdict?.word else { return false }
+        guard !self.isSwiped, self.replacedBy == nil else { return false }
+        if self.wait?.isLeftToTheWorker == false { return true }
+        guard let word = self.lastVerdict?.word else { return false }
         return [.refused, .unanswered, .undecodable, .budget].contains(word)
     }
     /// Maximum number of tokens that are kept for one phone. Older ones are forgotten.
@@ -128,6 +139,7 @@ extension SimulatedPhone {
             "staleDate": self.shown?.staleDateSeconds.map { .integer($0) } ?? .null,
             "dismissedAt": self.shown?.dismissedAtSeconds.map { .integer($0) } ?? .null,
             "relevanceScore": self.shown?.relevanceScore.map { .number("\($0)") } ?? .null,
+            "replacedBy": self.replacedBy.map { .integer($0) } ?? .null,
             "lastPush": .integer(self.lastPush), "waitingEvent": .integer(self.waitingEvent),
         ]
     }

@@ -1,13 +1,15 @@
 import PushModel
 
 extension Timeline {
-    /// Maximum number of entries of one answer. Older ones are found by a search.
+    /// Maximum number of entries of a search and of the first answer to a follower. Older ones are found by a search.
     public static let entriesPerAnswerMax = 300
 
     /// What is newer than a revision: changed phones and entries, and the ids of all that still exist. 0: everything
-    /// that fits one answer.
+    /// that fits one answer. Later answers have every changed entry, however old, because a follower may show it.
     public func changes(since revision: Int) -> JSONTree {
-        let entries = self.entries.suffix(Self.entriesPerAnswerMax).filter { $0.revision > revision }
+        let entries =
+            revision == 0
+            ? self.entries.suffix(Self.entriesPerAnswerMax) : self.entries[...].filter { $0.revision > revision }[...]
         let phones = self.phonesInOrder
         return [
             "revision": .integer(self.revision),

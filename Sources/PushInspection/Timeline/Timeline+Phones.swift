@@ -1,4 +1,4 @@
-import DeviceModel
+public import DeviceModel
 
 /// Adds and changes phones, and decides which give way to others.
 extension Timeline {
@@ -129,12 +129,46 @@ extension Timeline {
         self.changePhone(id) { phone in
             phone.tokens.append(token)
             phone.unreportedToken = isReported ? nil : token
+            if isReported { phone.isUnregistered = false }
             // The token belongs to a new card. That the old one was swiped away no longer matters.
             (phone.isSwiped, phone.isAppRemoved) = (false, false)
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
             phone.tokens.removeFirst(old.count)
         }
         for token in old { self.phonesByToken[ByteKey(token: token)] = nil }
+    }
+
+    /// Takes what the phone shows now.
+    /// - Returns: whether that differs from before.
+    /// - Parameters:
+    ///   - channel: the channel that the phone listens to; `nil`: none.
+    ///   - nowMillis: the clock, milliseconds since 1970, for a line that says that a card has gone; `nil`: no line is
+    ///     written.
+    @discardableResult
+    public mutating func setShown(
+        _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int,
+        nowMillis: Int64? = nil
+    ) -> Bool {
+        // A card that was swiped away shows nothing new: what APNs had kept for it arrives after that.
+        let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
+        guard let phone = self.phones[id],
+            phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
+                || phone.attributesType != attributesType
+        else { return false }
+        let templates = self.templates
+        self.changePhone(id) { phone in
+            phone.shown = shown
+            phone.attributesType = attributesType
+            phone.isOnline = isOnline
+            phone.channel = channel
+            phone.content = shown.contentState.isEmpty ? nil : try? JSONTree.parse(shown.contentState)
+            phone.layOut(by: templates)
+        }
+        if isOnline, !phone.isOnline { self.heedReturn(of: id) }
+        if let nowMillis, phone.isCardSeen, phone.shown?.card != .dismissed, shown.card == .dismissed {
+            self.addNote("The card has left the Lock Screen.", phone: id, nowMillis: nowMillis)
+        }
+        return true
     }
 
     /// Marks the card as swiped away.

@@ -13,11 +13,11 @@ extension Timeline {
                     remedies: wait.isLeftToTheWorker ? [] : self.registration(phone))
             } ?? self.statusOfNewToken(phone)
         }
-        if let other = phone.replacedBy, verdict.word != .refused || !phone.isSwiped {
+        if let other = phone.replacedBy {
             return PhoneStatus(
                 .replaced,
                 "Pushes to its activity go to phone \(other) now, whose token was registered since. "
-                    + "What this phone shows stays as it is.", wait: nil)
+                    + (phone.isSwiped ? "Its card is gone." : "What this phone shows stays as it is."), wait: nil)
         }
         if ![.refused, .unanswered].contains(verdict.word), let status = self.statusOfNewToken(phone) { return status }
         switch verdict.word {
@@ -29,7 +29,7 @@ extension Timeline {
             return PhoneStatus(
                 .verdict(verdict.word), verdict.text, wait: wait,
                 remedies: self.schema(ofApp: phone.app) == nil ? [.copySwift(entry: phone.lastPush)] : [])
-        case .ignored, .budget, .waiting, .sent:
+        case .ignored, .budget, .waiting, .waited, .dropped, .sent:
             return PhoneStatus(.verdict(verdict.word), verdict.text, wait: wait)
         }
     }
@@ -95,12 +95,15 @@ extension Timeline {
     }
 
     private func registration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
-        phone.unreportedToken == nil || phone.activity.isEmpty ? [] : [.registerToken]
+        phone.tokenToRegister == nil || phone.activity.isEmpty ? [] : [.registerToken]
     }
 
     /// The text for a card that the user has taken away: what the app and the server should do.
     private func ending(of phone: SimulatedPhone) -> String {
-        let isOver = self.isUnregistered(phone)
+        if let other = phone.replacedBy {
+            return "Its card is gone, and pushes to its activity go to phone \(other) now."
+        }
+        let isOver = phone.isUnregistered
         let key = self.isMember(phone) ? "" : " with this key"
         guard phone.isAppRemoved else {
             return "The card was swiped away: the activity is over. "
@@ -121,7 +124,7 @@ extension Timeline {
             return "The app was removed, and its tokens are dead: no phone shows this event. Nothing is left to do."
         }
         let renewal =
-            self.isUnregistered(phone)
+            phone.isUnregistered
             ? "A new card needs a start."
             : "For a new card, publish {\"event\": \"unregister\"} with this key, then a start."
         return "The card was swiped away, and its token is dead: no phone shows this event. \(renewal)"
@@ -133,7 +136,7 @@ extension Timeline {
             return "Publish it with another key: each start needs an id of its own."
         }
         guard !phone.isAppRemoved else { return "The app was removed from the phone: no start reaches it." }
-        return self.isUnregistered(phone)
+        return phone.isUnregistered
             ? "The card was swiped away, and its server has said so since: publish the start again."
             : "The card was swiped away, which the worker does not know: publish {\"event\": \"unregister\"} with this "
                 + "key, then the start again. Or start with another key."
@@ -141,20 +144,17 @@ extension Timeline {
 
     /// The remedy that ends a card's registration; empty: the registration has ended, or the card is a member's.
     private func unregistration(_ phone: SimulatedPhone) -> [PhoneStatus.Remedy] {
-        phone.activity.isEmpty || self.isMember(phone) || self.isUnregistered(phone) ? [] : [.unregister]
+        phone.activity.isEmpty || phone.replacedBy != nil || self.isMember(phone) || phone.isUnregistered
+            ? [] : [.unregister]
     }
 
     private func isMember(_ phone: SimulatedPhone) -> Bool { !self.audienceNames(ofMember: phone.token).isEmpty }
 
-    /// Whether the newest registration of the phone's activity was ended by its server.
-    private func isUnregistered(_ phone: SimulatedPhone) -> Bool {
-        guard !phone.activity.isEmpty, !self.isMember(phone) else { return false }
-        for entry in self.entries.reversed() where entry.activity == phone.activity {
-            guard case .event(let event) = entry.body, let taken = event.reading.event else { continue }
-            if taken.kind == .unregister { return true }
-            if taken.kind == .register { return false }
+    /// Marks the activity's phones as unregistered. A registration takes that back for its own phone.
+    mutating func heedUnregistration(of activity: String) {
+        for phone in self.phones.values where phone.activity == activity && !self.isMember(phone) {
+            self.changePhone(phone.id) { $0.isUnregistered = true }
         }
-        return false
     }
 
     /// Dates in what the card shows. A card that is gone shows none.
@@ -252,6 +252,20 @@ extension Timeline {
         self.changePhone(phone.id) { ($0.wait, $0.waitingEvent) = (wait, wait == nil ? 0 : id) }
     }
 
+    /// Phones that wait for an event whose line is gone. Its outcome ends no wait here, so the worker must be asked.
+    public var phonesOfForgottenWaits: [SimulatedPhone] {
+        self.phonesInOrder.filter { $0.wait != nil && self.entry($0.waitingEvent) == nil && !$0.activity.isEmpty }
+    }
+
+    /// Sets what a phone waits for, whose waiting event has no line.
+    /// - Parameter wait: `nil`: no event waits.
+    public mutating func setWait(_ wait: EventWait?, ofPhone id: Int) {
+        guard let phone = self.phones[id], self.entry(phone.waitingEvent) == nil else { return }
+        let wait = wait.map { self.completed($0, activity: phone.activity) }
+        guard wait.map({ !$0.saysTheSame(as: phone.wait) }) ?? (phone.wait != nil) else { return }
+        self.changePhone(id) { ($0.wait, $0.waitingEvent) = (wait, 0) }
+    }
+
     /// Ends the wait of a phone for an event that has its outcome. A phone whose push failed changes, too: the event
     /// can be sent again now.
     mutating func endPhoneWait(ofEvent id: Int) {
@@ -275,6 +289,7 @@ extension Timeline {
             guard phone.replacedBy != other, self.audienceNames(ofMember: phone.token).isEmpty else { continue }
             self.changePhone(phone.id) { $0.replacedBy = other }
         }
+        self.changePhone(id) { $0.isUnregistered = false }
     }
 
     /// The audience of a member's phone, and the member's number in it, counted from 1; null: the phone is not a

@@ -200,7 +200,7 @@ public struct Timeline: Sendable {
             self.heedRegistration(
                 of: activity, by: self.meet(token: event.token, activity: activity, app: event.app))
         case (.unregister, .activity):
-            for phone in self.phones.values where phone.activity == activity { self.changePhone(phone.id) { _ in } }
+            self.heedUnregistration(of: activity)
         case (.update, .token), (.end, .token):
             self.meet(token: event.token, activity: activity, app: event.app)
         case (.start, .startToken):
@@ -345,6 +345,7 @@ public struct Timeline: Sendable {
             activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
         if [.refused, .unanswered].contains(verdict.word) { self.failedPushes += 1 }
         if verdict.word == .shown { self.replaceWhatIsShown(on: phone, by: id, atMillis: push.atMillis) }
+        self.heedKeptPush(push, id, of: phone, verdict)
         self.changePhone(phone) { phone in
             phone.lastPush = id
             phone.lastVerdict = verdict
@@ -392,39 +393,7 @@ public struct Timeline: Sendable {
         }
     }
 
-    // MARK: Phones
-
-    /// Takes what the phone shows now.
-    /// - Returns: whether that differs from before.
-    /// - Parameters:
-    ///   - channel: the channel that the phone listens to; `nil`: none.
-    ///   - nowMillis: the clock, milliseconds since 1970, for a line that says that a card has gone; `nil`: no line is
-    ///     written.
-    @discardableResult
-    public mutating func setShown(
-        _ shown: Shown, isOnline: Bool, channel: String? = nil, attributesType: String = "", of id: Int,
-        nowMillis: Int64? = nil
-    ) -> Bool {
-        // A card that was swiped away shows nothing new: what APNs had kept for it arrives after that.
-        let shown = self.phones[id].flatMap { $0.isSwiped ? $0.shown : nil } ?? shown
-        guard let phone = self.phones[id],
-            phone.shown != shown || phone.isOnline != isOnline || phone.channel != channel
-                || phone.attributesType != attributesType
-        else { return false }
-        let templates = self.templates
-        self.changePhone(id) { phone in
-            phone.shown = shown
-            phone.attributesType = attributesType
-            phone.isOnline = isOnline
-            phone.channel = channel
-            phone.content = shown.contentState.isEmpty ? nil : try? JSONTree.parse(shown.contentState)
-            phone.layOut(by: templates)
-        }
-        if let nowMillis, phone.isCardSeen, phone.shown?.card != .dismissed, shown.card == .dismissed {
-            self.addNote("The card has left the Lock Screen.", phone: id, nowMillis: nowMillis)
-        }
-        return true
-    }
+    // MARK: Notes
 
     /// Adds a note about something that happened to a phone, for a person to read.
     /// - Parameters:

@@ -119,6 +119,8 @@ extension Timeline {
             let text = Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
             switch Outcome(named: outcome.name) {
             case .delivered: return self.attempts(of: entry) + text
+            case .superseded where self.wasTried(entry):
+                return text.replacing("before it was sent", with: "before APNs had accepted it", maxReplacements: 1)
             case .applied where self.letsAnotherLeave(entry): return text + " The event before it waited for that."
             default: return text
             }
@@ -140,6 +142,13 @@ extension Timeline {
             ?? false
     }
 
+    /// Whether a push of the event reached APNs.
+    private func wasTried(_ entry: TimelineEntry) -> Bool {
+        entry.related.contains { id in
+            if case .push? = self.entry(id)?.body { true } else { false }
+        }
+    }
+
     /// What APNs answered to the attempts before the accepted one; empty: there were none.
     private func attempts(of entry: TimelineEntry) -> String {
         let pushes = entry.related.sorted().compactMap { id -> TimelineEntry.Push? in
@@ -148,7 +157,7 @@ extension Timeline {
         let failed = pushes.dropLast().filter { [.refused, .unanswered].contains($0.verdict.word) }
         guard let last = pushes.last, let first = failed.last, last.status == 200 else { return "" }
         let times = failed.count == 1 ? "First" : "\(failed.count) times"
-        let answer = first.status.map { "refused (\($0) \(first.reason))" } ?? "not answered"
+        let answer = first.status.map { "refused (\(PushVerdict.answer($0, first.reason)))" } ?? "not answered"
         let token = first.tokenShown == last.tokenShown ? "" : " with the new token"
         return "\(times) \(answer); then accepted\(token). "
     }
