@@ -72,6 +72,11 @@ export class PhoneChoice {
     if (phone && phone !== this.phone()) this.show(phone.id);
   }
 
+  // Shows the phone to which pushes of a shown phone's activity go from now on, unless somebody has a line open.
+  replace(id, other) {
+    if (read().phone === String(id) && !read().entry && this.phones.has(other)) this.show(other);
+  }
+
   // Called when phones have come. Shows the awaited phone, unless another was chosen meanwhile.
   met(isFirst) {
     if (isFirst) this.metNewest = this.newest;

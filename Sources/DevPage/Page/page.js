@@ -79,14 +79,22 @@ function apply(change) {
   else if (change.entries.length) byID("restarted").textContent = "";
   const known = new Set(change.phoneIDs);
   for (const id of state.phones.keys()) if (!known.has(id)) state.phones.delete(id);
+  const replaced = [];
   for (const phone of change.phones) {
     if (!state.phones.has(phone.id)) choice.come(phone.id, !isFirst && isOwn());
+    else if (phone.replacedBy && phone.replacedBy !== state.phones.get(phone.id).replacedBy) replaced.push(phone);
     state.phones.set(phone.id, phone);
   }
   for (const id of state.entries.keys()) if (id < change.firstEntry) state.entries.delete(id);
-  for (const entry of change.entries) state.entries.set(entry.id, entry);
-  Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, phonesMet: change.phonesMet, hasChannels: change.channels.length > 0 });
+  // An old entry that has changed and is not listed here would leave a gap after it, which “Older entries” does not fill.
+  // What changed while the page was hidden is in no answer, except for the newest entries.
+  if (isWhole) state.entries.clear();
+  isWhole = false;
+  const oldest = Math.min(...state.entries.keys());
+  for (const entry of change.entries) if (isFirst || oldest === Infinity || entry.id > oldest || state.entries.has(entry.id)) state.entries.set(entry.id, entry);
+  Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, phonesMet: change.phonesMet, unlisted: change.unlisted, hasChannels: change.channels.length > 0 });
   choice.met(isFirst);
+  for (const phone of replaced) choice.replace(phone.id, phone.replacedBy);
   drawState();
   search.renew();
   drawNewest();
@@ -202,6 +210,8 @@ async function numbers() {
 }
 
 let source;
+// Whether the next answer is the whole state, because a new stream was opened.
+let isWhole = false;
 
 // Follows the state while the page is visible. A browser has six connections to a host, and each stream takes one. A page that becomes visible again gets the whole state.
 function follow() {
@@ -209,6 +219,7 @@ function follow() {
   source = undefined;
   if (document.hidden) return;
   const stream = new EventSource("/api/stream");
+  isWhole = true;
   source = stream;
   stream.onopen = () => { for (const place of document.querySelectorAll(".answer.bad")) if (place.textContent.endsWith(silence)) say(place, ""); };
   stream.onmessage = (event) => apply(JSON.parse(event.data));

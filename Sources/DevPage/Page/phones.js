@@ -102,7 +102,7 @@ export class PhonePanel {
     const missing = phone.face?.missing ?? [];
     this.gaps.hidden = !missing.length;
     this.gaps.textContent = missing.length ? `The template names ${missing.join(", ")}: the content has no such key. See App.` : "";
-    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alertText ? `, the newest “${phone.alertText.title}”` : "") +
+    this.facts.textContent = `Phone ${phone.id}${phone.member ? `, ${phoneLabel(phone)}` : ""}${phone.activity ? "" : ", activity not known: no event with its token is listed"}, app ${phone.app || "unknown"}, token ${phone.token}${phone.tokenHash ? ` (#${phone.tokenHash})` : ""}, alerts ${phone.alertCount}` + (phone.alertText ? `, the newest “${phone.alertText.title}”` : "") +
       (phone.channel ? `, listens to ${phone.channel}` : "") +
       relevance(phone) +
       (phone.staleDate === null ? "" : `, stale from ${clock(phone.staleDate * 1000)}`) +

@@ -112,6 +112,8 @@ function takeKey(activity) {
 // Takes the key of the shown phone, unless somebody has written a key or an event, or is in the form. `isChosen`: somebody chose the phone.
 export function followPhone(phone, isChosen = false) {
   const activity = phone?.activity ?? "";
+  // The phone of a key that the page made up has come, so the key is that phone's.
+  if (fresh && activity === fresh && byID("publish-activity").value === fresh) [given, fresh] = [fresh, ""];
   if (activity && activity !== byID("publish-activity").value && !isOwn() && (isChosen || !byID("publish").contains(document.activeElement))) takeKey(activity);
   drawOffer();
 }

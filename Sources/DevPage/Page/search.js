@@ -1,5 +1,5 @@
 // Decides which entries are listed: those of a search, of one activity, or newer than what was cleared; and older ones on request.
-import { el, byID, ask, say } from "/elements.js";
+import { el, byID, ask, say, many } from "/elements.js";
 import { read, go } from "/address.js";
 import { isSeen, show } from "/layout.js";
 
@@ -161,8 +161,15 @@ export class Search {
       byID("entry-count").textContent = count;
       byID("search-said").textContent = "";
     }
-    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? "Nothing fits. mailboat dev knows only events of this run." : activity ? "Nothing of this activity." : "Nothing yet. Publish an event, and you will see here what becomes of it.", !this.found && !activity);
+    this.drawNothing(rows ? "" : after ? "Nothing since it was cleared." : this.found ? `Nothing fits. ${this.limits()}` : activity ? "Nothing of this activity." : "Nothing yet. Publish an event, and you will see here what becomes of it.", !this.found && !activity);
     this.openUnlisted(Number(entry), known);
+  }
+
+  // What a search does not find.
+  limits() {
+    const { events, pushes } = this.state.unlisted ?? { events: 0, pushes: 0 };
+    return !events && !pushes ? "mailboat dev knows only events of this run."
+      : `${many(events, "event")} and ${many(pushes, "push", "pushes")} of this run came too fast to be listed, and what you look for may be among them: mailboat explain looks for an activity in Kafka.`;
   }
 
   drawNothing(text, canPublish) {

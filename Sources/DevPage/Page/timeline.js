@@ -39,7 +39,7 @@ export function line(entry, pushes) {
   const badges = badgesOf(entry, pushes);
   return [
     el("span", { class: "head" }, kindOf(kind), activityOf(entry),
-      isPush(entry) ? el("span", { class: "hint" }, entry.type + (entry.phone ? `, phone ${entry.phone}` : "")) : null,
+      isPush(entry) ? el("span", { class: "hint" }, entry.type + (entry.phone ? `, phone ${entry.phone}` : "") + (entry.activity ? "" : ", activity not known")) : null,
       badges.length ? el("span", { class: "badges" }, badges) : null),
     el("span", { class: "says" }, entry.gist ? el("span", { class: "gist" }, entry.gist) : null, entry.gist ? " · " : null, says(entry, pushes)),
   ];
