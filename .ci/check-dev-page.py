@@ -269,7 +269,7 @@ def use_faults(browser):
     browser.run("document.getElementById('fault-count').value = '1'")
     button = "[...document.querySelectorAll('#fault-buttons button')].find((one) => one.innerText === %s)"
     browser.run((button % "'503, unavailable'") + ".click()")
-    browser.until("document.getElementById('fault-list').innerText.includes('APNs answers 503 ServiceUnavailable, 1 more time.')", "the fault in words")
+    browser.until("document.getElementById('fault-list').innerText.includes('APNs answers 503 ServiceUnavailable, once.')", "the fault in words")
     browser.run("document.getElementById('publish-event').value = JSON.stringify({event: 'update', priority: 10, 'content-state': {homeTeam: 'Lions', awayTeam: 'Bears', homeScore: 3, awayScore: 0, minute: 80}}); "
                 "document.getElementById('publish').requestSubmit()")
     browser.until("document.getElementById('entries').innerText.includes('efused (503 ServiceUnavailable)')", "the refusal")

@@ -308,7 +308,7 @@ import Testing
                 #"{"kind":"answer","status":410,"reason":"Unregistered","timestampMillis":1,"count":1,"phone":1}"#
             #expect(try await post("/api/faults", fault).status == 201)
             let faults = try await house.get("/api/faults").body
-            #expect(faults.contains("APNs answers 410 Unregistered to phone 1, 1 more time."), "\(faults)")
+            #expect(faults.contains("APNs answers 410 Unregistered to phone 1, once."), "\(faults)")
             #expect(try await post("/api/faults", #"{"kind":"answer","phone":99}"#).status == 404)
             let wrong = try await post("/api/faults", #"{"kind":"flood"}"#)
             #expect(wrong.status == 400 && wrong.body.contains("'kind' is 'flood'"), "\(wrong)")

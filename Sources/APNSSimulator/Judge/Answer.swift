@@ -43,6 +43,8 @@ final class PreparedAnswer: Sendable {
     let status: Int
     /// The answer's name in the statistics.
     let name: String
+    /// The answer's name, unless that is only its status; then empty.
+    var reason: String { self.name == String(self.status) ? "" : self.name }
     private let template: HTTP2HeaderTemplate
     private let channelsTemplate: HTTP2HeaderTemplate
     private let pageTemplate: HTTP2HeaderTemplate

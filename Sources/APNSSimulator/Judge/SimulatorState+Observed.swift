@@ -38,7 +38,7 @@ extension SimulatorState {
         let name = String(decoding: pathBytes.extracting(path.name).array, as: UTF8.self)
         let priority = fields.priority.flatMap { Self.number(bytes.extracting($0)) } ?? 10
         let status = answer.map(\.status)
-        let reason = answer.flatMap { $0.prepared?.name ?? $0.reason?.rawValue } ?? ""
+        let reason = answer.flatMap { $0.prepared?.reason ?? $0.reason?.rawValue } ?? ""
         guard path.resource == .device else {
             let channel = fields.channelID.map { bytes.extracting($0).array } ?? []
             self.reportBroadcast(

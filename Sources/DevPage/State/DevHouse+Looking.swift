@@ -18,7 +18,13 @@ extension DevHouse {
     func look(at activity: String) async {
         if self.store.look(at: activity, nowMillis: self.nowMillis) { self.lookAtPhones() }
         self.follower.choose()
-        guard !activity.isEmpty, self.store.read({ $0.phone(activity: activity) == nil }) else { return }
-        _ = await self.meetPhone(of: activity)
+        guard !activity.isEmpty else { return }
+        if self.store.read({ $0.phone(activity: activity) == nil }) { _ = await self.meetPhone(of: activity) }
+        // A phone that had given way may wait for an event whose line is gone.
+        guard let phone = self.store.read({ $0.phone(activity: activity) }), phone.wasForgotten, phone.wait == nil
+        else {
+            return
+        }
+        await self.askWhatWaits(for: phone)
     }
 }

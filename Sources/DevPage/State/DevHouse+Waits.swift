@@ -12,17 +12,25 @@ extension DevHouse {
             $0.waiting(countMax: DevPageLimits.waitsAskedMax, beforeMillis: before)
         }
         for one in waiting {
-            let wait = await self.wait(of: one)
-            let nowMillis = self.nowMillis
-            self.store.change { timeline in
-                timeline.setWait(
-                    wait.map {
-                        EventWait(
-                            cause: $0.cause.rawValue, text: $0.text,
-                            untilMillis: $0.endsInMillis.map { nowMillis + $0 },
-                            isGivenUpThen: $0.isGivenUpThen)
-                    }, of: one.entries)
-            }
+            let wait = self.eventWait(await self.wait(of: one))
+            self.store.change { $0.setWait(wait, of: one.entries) }
+        }
+        for phone in self.store.read({ $0.phonesOfForgottenWaits }) { await self.askWhatWaits(for: phone) }
+    }
+
+    /// Asks what an event of the phone's activity waits for, whose line is gone.
+    func askWhatWaits(for phone: SimulatedPhone) async {
+        let app = phone.app.isEmpty ? nil : phone.app
+        let wait = self.eventWait(await self.worker.activityWait(key: phone.activity, app: app))
+        self.store.change { $0.setWait(wait, ofPhone: phone.id) }
+    }
+
+    private func eventWait(_ wait: ActivityWait?) -> EventWait? {
+        let nowMillis = self.nowMillis
+        return wait.map {
+            EventWait(
+                cause: $0.cause.rawValue, text: $0.text, untilMillis: $0.endsInMillis.map { nowMillis + $0 },
+                isGivenUpThen: $0.isGivenUpThen)
         }
     }
 

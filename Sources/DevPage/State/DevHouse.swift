@@ -150,14 +150,20 @@ final class DevHouse: Sendable {
         // The next request must see the result.
         defer { self.lookAtPhones() }
         if action == .registerToken {
-            guard let token = phone.unreportedToken else { return "the newest token is registered already" }
+            guard let token = phone.tokenToRegister else { return "the newest token is registered already" }
             guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
             try await self.register(token, activity: phone.activity, app: phone.app)
-            self.addNote("The app reported the new token to its server, and the server registered it.", on: phone)
+            self.addNote(
+                phone.unreportedToken == nil
+                    ? "The server has registered the phone's token again."
+                    : "The app reported the new token to its server, and the server registered it.", on: phone)
             return nil
         }
         if action == .unregister {
             guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
+            if let other = phone.replacedBy {
+                return "the activity belongs to phone \(other) now, which an unregister would end"
+            }
             try await self.unregister(phone)
             self.addNote("The server has unregistered the activity: nothing more is sent to it.", on: phone)
             return nil

@@ -23,8 +23,13 @@ enum FaultWords {
     static func sentence(_ fault: Fault, firedCount: Int, phone: Int?) -> String {
         let whom = phone.map { " to phone \($0)" } ?? (fault.tokenPrefix.isEmpty ? "" : " to some tokens")
         let chance = fault.rate < 1 ? ", with a chance of \(Int((fault.rate * 100).rounded())) %" : ""
-        let left = fault.count.map { ", \($0 - firedCount) more time\($0 - firedCount == 1 ? "" : "s")" } ?? ""
+        let left = fault.count.map { ", \(Self.times($0 - firedCount, isMore: firedCount > 0))" } ?? ""
         return "APNs \(Self.clause(fault.effect))\(whom)\(chance)\(left)."
+    }
+
+    private static func times(_ count: Int, isMore: Bool) -> String {
+        if !isMore, count == 1 { return "once" }
+        return "\(count)\(isMore ? " more" : "") time\(count == 1 ? "" : "s")"
     }
 
     /// What else is wrong at the simulated APNs, beside the faults in its list.
