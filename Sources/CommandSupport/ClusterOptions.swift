@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 package import KafkaLog
 import LocalFiles
-import PushModel
+package import PushModel
 package import PushWorker
 import Redaction
 import Synchronization
@@ -63,10 +63,37 @@ package struct ClusterOptions: ParsableArguments {
     /// The file of a worker's configuration; `nil`: none was given.
     package var settingsFile: String? { self.config }
 
+    /// What names the brokers: an option, or a setting in a file.
+    package var brokersName: String {
+        if self.bootstrap != nil || !self.isGiven { return "--bootstrap" }
+        if self.properties.contains(where: { KafkaSettings.namesBrokers($0.prefix { $0 != "=" }) }) { return "-X" }
+        if let file = self.propertiesFile, (try? Self.lines(file))?["bootstrap.servers"] != nil {
+            return "bootstrap.servers in \(ShownText.path(file) ?? "--properties")"
+        }
+        return self.config.map { "kafka.bootstrap in \(ShownText.path($0) ?? "--config")" } ?? "--bootstrap"
+    }
+
     /// The bundle ids of the configuration's apps; `nil`: no configuration was given.
     package func apps() throws -> [String]? {
         guard self.config != nil else { return nil }
         return try self.configuration().apps.map(\.bundleID)
+    }
+
+    /// The environments of each of the configuration's apps, by bundle id; `nil`: no configuration was given.
+    package func environments() throws -> [String: [PushEnvironment]]? {
+        guard self.config != nil else { return nil }
+        return Self.environments(of: try self.configuration())
+    }
+
+    /// The environments of each app of a configuration, by bundle id.
+    package static func environments(of configuration: WorkerConfiguration) -> [String: [PushEnvironment]] {
+        var environments: [String: [PushEnvironment]] = [:]
+        for app in configuration.apps {
+            environments[app.bundleID] = PushEnvironment.allCases.filter { environment in
+                app.environments.contains { $0.rawValue == "\(environment)" }
+            }
+        }
+        return environments
     }
 
     /// These options, with the given brokers if none were named: for commands that are used beside a local Kafka.

@@ -30,7 +30,7 @@ import Testing
             Issue.record("taken")
             return
         }
-        #expect(rejection.field == "app" && rejection.reason.hasSuffix("did you mean com.example.pizza?"))
+        #expect(rejection.field == "app" && rejection.reason.hasSuffix("expected com.example.pizza"))
     }
 
     /// A worker with several apps cannot tell to which app an event without `app` belongs. So the event is refused.

@@ -149,4 +149,15 @@ struct ClusterOptionsTests {
                 == "\nkafka.oauth:\n  token-command: [\"/usr/bin/sign\", \"a b\"]\n  extensions: [\"a=b\"]")
         #expect(WorkerYAML.login(KafkaSettings()) == "")
     }
+
+    /// Advice about brokers that do not answer names the option or the setting that has them.
+    @Test(arguments: [
+        ("--bootstrap localhost:9092", "--bootstrap"), ("--config m.yaml", "kafka.bootstrap in m.yaml"),
+        ("--config m.yaml --bootstrap localhost:9092", "--bootstrap"),
+        ("--config m.yaml -X bootstrap.servers=localhost:9092", "-X"),
+        ("--config m.yaml -X security.protocol=SSL", "kafka.bootstrap in m.yaml"), ("", "--bootstrap"),
+    ])
+    func whatNamesTheBrokersIsKnown(words: String, name: String) throws {
+        #expect(try ClusterOptions.parse(words.split(separator: " ").map(String.init)).brokersName == name)
+    }
 }

@@ -44,7 +44,10 @@ struct DeadLetterTests {
     /// A refused event is found by its id, if its JSON has one.
     @Test(arguments: [
         ("{\"event\":\"update\",\"id\":\"ready\",\"expires\":1}", true), ("{\"id\":\"ready-2\"}", false),
-        ("{\"id\":7}", false), ("{\"id\":\"ready\",\"id\":\"ready\"}", false),
+        ("{\"id\":7}", false), ("{\"id\":\"ready\",\"id\":\"ready\"}", true),
+        // In a value that cannot be read, the id is looked for in quotes.
+        ("{\"event\":\"update\",\"id\":\"ready\",\"content-sta", true), (#""{\"id\":\"ready\"}""#, true),
+        ("{'id': 'ready'}", true), ("{\"id\":\"ready-2\",\"content-sta", false), ("ready", false),
         (#"{"specversion":"1.0","id":"ready","data":{"event":"stop"}}"#, true),
         ("no JSON", false), (nil, false),
     ])
@@ -104,6 +107,26 @@ struct DeadLetterTests {
         #expect(
             Self.verdict(nameless, apps: ["a.b", "c.d"])
                 == .doubtful("it would be refused again: it names no app, and the configuration has 2 apps"))
+    }
+
+    /// A configuration shows whether workers have the environment of a refused event by now.
+    @Test func anEnvironmentThatWorkersDoNotHaveIsToldOf() {
+        let letter = Self.letter(
+            "{\"event\":\"register\",\"token\":\"aa\",\"environment\":\"development\",\(Self.app)}",
+            reason: "environment: \"development\" is not configured for this app",
+            headers: [.init(name: RecordHeader.field.text, value: Array("environment".utf8))])
+        func verdict(_ environments: [PushEnvironment]) -> DeadLetter.Verdict {
+            var check = EventCheck(app: "", nowSeconds: Self.now)
+            check.environments = ["com.example.pizza": environments]
+            return letter.verdict(check: &check, apps: ["com.example.pizza"])
+        }
+        #expect(Self.verdict(letter) == .sendable(if: "if workers have its environment by now, which --config tells"))
+        #expect(verdict([.production, .development]) == .sendable(if: nil))
+        guard case .doubtful(let reason) = verdict([.production]) else {
+            Issue.record("can be sent")
+            return
+        }
+        #expect(reason.hasPrefix("it would be refused again: “environment” ") && reason.contains("apns.environments"))
     }
 
     @Test func aReasonIsNotSaidTwice() {
@@ -166,8 +189,9 @@ struct DeadLetterTests {
 
     /// The record is shown as one line that `mailboat publish` accepts.
     @Test(arguments: [
-        (#"{"event": "update","contentState":{"n": 1.50}}"#, #"{"event":"update","contentState":{"n":1.50}}"#),
-        ("no JSON", #""no JSON""#),
+        (#"{"event": "update","contentState":{"n": 1.50}}"#, #"{"event": "update","contentState":{"n": 1.50}}"#),
+        (#"{"name":"caf\u00e9"}"#, #"{"name":"caf\u00e9"}"#), ("{\n\t\"a\":1\n}", #"{  "a":1 }"#),
+        ("no JSON", #""no JSON""#), ("no\nJSON", #""no\nJSON""#),
     ])
     func aRecordIsShownOnDemandAsItIsPublished(value: String, shown: String) throws {
         let letter = Self.letter(value)

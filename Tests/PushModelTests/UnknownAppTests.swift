@@ -16,6 +16,18 @@ struct UnknownAppTests {
         #expect(
             Self.reason("com.other", ["com.example.pizza"])
                 == "\"com.other\" is not configured in this worker: expected com.example.pizza")
+        // The only app is not named twice.
+        #expect(Self.reason("com.example.piza", ["com.example.pizza"]).hasSuffix(": expected com.example.pizza"))
+    }
+
+    /// The rejection of an environment says what was expected, and which setting says so.
+    @Test func theExpectedEnvironmentsAndTheirSettingAreNamed() {
+        let rejection = EventRules.unknownEnvironment(.development, configured: [.production])
+        #expect(rejection.field == "environment")
+        #expect(
+            rejection.reason == "\"development\" is not configured for this app: expected \"production\", "
+                + "as the setting apns.environments says")
+        #expect(EventRules.unknownEnvironment(.production, configured: []).reason.contains("expected none,"))
     }
 
     @Test func onlyAFewAreNamed() {

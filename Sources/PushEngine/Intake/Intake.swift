@@ -167,14 +167,11 @@ struct Intake: ~Copyable {
     @inline(__always) private func checkEnvironment(
         of app: UInt16, in memory: borrowing ShardMemory
     ) throws(EventRejection) {
-        let isChannel = self.event.target == .channel
-        guard
-            self.event.kind == .register || self.event.target == .token || self.event.target == .startToken
-                || (isChannel && self.event.isEnvironmentGiven),
-            memory.configuration.apps[Int(app)].route(self.event.environment, isChannel ? .broadcast : .device) == nil
-        else { return }
-        let name = self.event.environment == .production ? "production" : "development"
-        throw EventRejection(field: "environment", reason: "\"\(name)\" is not configured for this app")
+        guard EventRules.choosesEnvironment(self.event) else { return }
+        let kind: RequestKind = self.event.target == .channel ? .broadcast : .device
+        guard memory.configuration.apps[Int(app)].route(self.event.environment, kind) == nil else { return }
+        let routed = PushEnvironment.allCases.filter { memory.configuration.apps[Int(app)].route($0, kind) != nil }
+        throw EventRules.unknownEnvironment(self.event.environment, configured: routed)
     }
 
     /// The environment that the event names for its channel. If the event names none, this is `held`, unless the app

@@ -12,7 +12,8 @@ extension EventRules {
         EventRejection(field: "app", reason: "is missing: expected a bundle id, as \(count) apps are configured")
     }
 
-    /// The rejection of an app that is not configured. It names configured apps, and the one that was probably meant.
+    /// The rejection of an app that is not configured. It names configured apps, and of several the one that was probably
+    /// meant.
     /// - Parameter configured: bundle ids of all configured apps.
     @inline(never)
     public static func unknownApp(_ given: Span<UInt8>, configured: [String]) -> EventRejection {
@@ -32,6 +33,6 @@ extension EventRules {
             field: "app",
             reason: "\"\(RejectionText.quoted(given, byteCountMax: 80))\" is not configured in this worker: expected "
                 + (configured.count > 1 ? "one of " : "") + named + (rest > 0 ? " and \(rest) more" : "")
-                + (near.map { "; did you mean \(shown($0))?" } ?? ""))
+                + (configured.count > 1 ? near.map { "; did you mean \(shown($0))?" } ?? "" : ""))
     }
 }

@@ -18,7 +18,7 @@ extension ClusterOptions {
         if LoopbackBrokers(brokers)?.keepRefusing(within: patience) == true {
             throw CommandFailure(
                 "\(brokers) cannot be asked \(what): nothing listens there, connections were refused for \(patience.components.seconds) s",
-                advice: Self.localAdvice)
+                advice: self.localAdvice)
         }
         do throws(KafkaError) { return try question() } catch {
             throw CommandFailure(
@@ -26,8 +26,9 @@ extension ClusterOptions {
         }
     }
 
-    private static let localAdvice =
-        "Is a Kafka running here? 'mailboat dev' has one, and 'mailboat embedded-kafka' is one; --bootstrap names another"
+    private var localAdvice: String {
+        "Is a Kafka running here? 'mailboat dev' has one, and 'mailboat embedded-kafka' is one; \(self.brokersName) names another"
+    }
 
     /// What to try if no broker answers. Empty if the error has a remedy of its own, or another cause.
     func advice(on error: KafkaError, _ brokers: String) -> String {
@@ -38,11 +39,11 @@ extension ClusterOptions {
         guard self.settingsFile == nil else {
             return Advice.naming(
                 settings: self.settingsFile,
-                in: "'mailboat doctor --config FILE' tries each step; --bootstrap names other brokers")
+                in: "'mailboat doctor --config FILE' tries each step; \(self.brokersName) names other brokers")
         }
         let isHere = ["localhost:", "127.0.0.1:"].contains(where: brokers.hasPrefix)
         return isHere
-            ? Self.localAdvice
-            : "Is it the right address (--bootstrap), and do the listeners want TLS or a login (--properties)?"
+            ? self.localAdvice
+            : "Is it the right address (\(self.brokersName)), and do the listeners want TLS or a login (--properties)?"
     }
 }

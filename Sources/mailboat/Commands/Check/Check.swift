@@ -22,8 +22,8 @@ struct Check: ParsableCommand {
             An event for a channel ("to": {"channel": …}) is shown as the broadcast it would become, with the production host unless the \
             event names its environment; a worker uses the one in the app's configuration. An event for an audience ("to": {"audience": …}) \
             is shown as the push that each member would get, with the production host; a worker uses that of each member's environment. An \
-            event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and only \
-            the configuration's apps count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. A warning \
+            event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and only the \
+            configuration's apps and their environments count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. A warning \
             names values of a content-state that look like dates but that Swift's Date would read as another time.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
@@ -55,7 +55,7 @@ struct Check: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A worker's configuration. Events of an app that is not among its apps are refused, and events without an app if there are several.",
+            "A worker's configuration. Events of an app or an environment that it does not have are refused, and events without an app if there are several.",
             valueName: "file"), completion: .file())
     var config: String?
 
@@ -139,11 +139,13 @@ struct Check: ParsableCommand {
 
     /// Creates the judge of the events. It knows the apps of `--config` and the schema of `--content-schema`, if given.
     func judge() throws -> EventCheck {
-        let apps = try self.config.map { try ClusterOptions.configuration($0).apps.map(\.bundleID) }
+        let configuration = try self.config.map { try ClusterOptions.configuration($0) }
+        let apps = configuration?.apps.map(\.bundleID)
         var check = EventCheck(
             app: self.app ?? apps?.first ?? "com.example.app",
             nowSeconds: self.now ?? Int64(Date().timeIntervalSince1970))
         check.apps = apps
+        check.environments = configuration.map { ClusterOptions.environments(of: $0) }
         check.schema = try self.contentSchema.map { try GivenSchema.read($0).schema }
         return check
     }

@@ -17,6 +17,8 @@ struct EventCheck {
     var app: String
     /// The configured apps; `nil`: no configuration is known.
     var apps: [String]?
+    /// The environments of each configured app, by bundle id; `nil`: no configuration is known.
+    var environments: [String: [PushEnvironment]]?
     /// What the app expects of a `content-state`; `nil`: not known.
     var schema: ContentSchema?
     /// The clock, seconds since 1970.
@@ -59,6 +61,7 @@ struct EventCheck {
             let named = isGroup ? self.event.audienceInText : self.event.activityInText
             let key = record.key ?? Array(self.event.text[named.range])
             try EventRules.checkTarget(self.event, key: key.span)
+            try self.checkEnvironment()
             switch self.event.kind {
             case .register, .unregister:
                 let isMembership = self.event.target == .audience
@@ -78,6 +81,15 @@ struct EventCheck {
         }
         guard !apps.contains(self.bundleID) else { return }
         throw EventRules.unknownApp(self.event.text.span.extracting(self.event.appInText.range), configured: apps)
+    }
+
+    /// Checks the environment against those of the event's app. An unknown app is refused elsewhere.
+    private func checkEnvironment() throws(EventRejection) {
+        guard let environments else { return }
+        let isNamed = !self.event.appInText.isEmpty
+        let only = environments.count == 1 ? environments.first?.value : nil
+        guard let configured = isNamed ? environments[self.bundleID] : only else { return }
+        try EventRules.checkEnvironment(self.event, configured: configured)
     }
 
     // MARK: Answers

@@ -59,7 +59,7 @@ struct DeadLetter {
 
     /// Judges whether a worker would take the record if it were published now.
     /// - Parameters:
-    ///   - check: judges the event, and has the clock.
+    ///   - check: judges the event, and has the clock and the environments of the configuration's apps.
     ///   - apps: bundle ids in the configuration; `nil`: there is no configuration.
     func verdict(check: inout EventCheck, apps: [String]?) -> Verdict {
         guard self.source != nil else {
@@ -102,10 +102,17 @@ struct DeadLetter {
         if let expires = event.expiresSeconds, expires <= check.nowSeconds {
             return .doubtful("it has expired: its “expires” was \(check.nowSeconds - expires) s ago")
         }
-        // The letter may have been refused because workers did not have its app. Only a configuration shows whether
-        // they have it by now.
-        let isOfApp = self.record.text(of: .field) == "app" && apps == nil
-        return .sendable(if: isOfApp ? "if workers have its app by now, which --config tells" : nil)
+        // The letter may have been refused because workers did not have its app or its environment. Only a configuration
+        // shows whether they have it by now.
+        guard apps == nil, let field = self.record.text(of: .field), ["app", "environment"].contains(field) else {
+            return .sendable(if: nil)
+        }
+        return .sendable(if: "if workers have its \(field) by now, which --config tells")
+    }
+
+    /// Whether the reason is about an app or an environment that workers do not have. Only a configuration shows that.
+    static func isOfSettings(reason: String) -> Bool {
+        reason.hasPrefix("app: ") || (reason.hasPrefix("environment: ") && reason.contains("is not configured"))
     }
 
     /// The beginning of the reason in each letter that a worker wrote after APNs refused the push.
@@ -139,6 +146,18 @@ struct DeadLetter {
         guard let value = self.record.value else { return nil }
         let id = RefusedEventID.text(in: value.span)
         return id.isEmpty ? nil : String(decoding: id, as: UTF8.self)
+    }
+
+    /// Whether the letter is about the event to which its publisher gave this id. In a value that cannot be read, the id
+    /// is looked for as text in quotes.
+    func isAbout(eventID id: String) -> Bool {
+        if let eventID { return eventID == id }
+        guard let value = self.record.value, !id.isEmpty else { return false }
+        let quotes = "\"'\\".utf8
+        return value.ranges(of: Array(id.utf8)).contains { range in
+            range.lowerBound > value.startIndex && range.upperBound < value.endIndex
+                && quotes.contains(value[range.lowerBound - 1]) && quotes.contains(value[range.upperBound])
+        }
     }
 
     /// Whether a worker rebuilt the record after APNs' answer. If so, it differs from the record that arrived.

@@ -12,7 +12,9 @@ struct DeadLetterFilter: ParsableArguments {
 
     @Option(
         name: .customLong("event-id"),
-        help: ArgumentHelp("Only events that their publisher gave this 'id'.", valueName: "id"))
+        help: ArgumentHelp(
+            "Only events that their publisher gave this 'id'. One whose id cannot be read is shown if it has this text in quotes.",
+            valueName: "id"))
     var eventID: String?
 
     @Option(
@@ -77,7 +79,7 @@ struct DeadLetterFilter: ParsableArguments {
             if !self.letters.isEmpty, !self.letters.contains(letter.position) { return false }
             if let since, letter.writtenMillis < since { return false }
             if let reason = self.reason, !letter.reason.lowercased().contains(reason.lowercased()) { return false }
-            if let id = self.eventID, letter.eventID != id { return false }
+            if let id = self.eventID, !letter.isAbout(eventID: id) { return false }
             if let topic = self.sourceTopic, letter.source?.topic != topic { return false }
             if let partition = self.sourcePartition, letter.source?.partition != partition { return false }
             if let offsets, letter.source.map({ offsets.contains($0.offset) }) != true { return false }

@@ -24,17 +24,21 @@ enum DeadLetterText {
             "\(letter.position)  \(written)  \(source)  \(key)\(id), \(value)\(again)",
             "    \(TokenText.shortened(letter.reason))",
             "    " + (successor.map { "was sent back as \($0.text)" } ?? Self.words(verdict)),
-        ] + (showsRecord ? ["    \(Self.record(letter).text)"] : [])
+        ] + (showsRecord ? ["    \(Self.record(letter))"] : [])
     }
 
-    /// Key and value of the letter. A value that is not JSON is a string.
-    private static func record(_ letter: DeadLetter) -> JSONTree {
-        let value = letter.record.value.map { bytes in
-            (try? JSONTree.parse(bytes)) ?? .string(String(decoding: bytes, as: UTF8.self))
-        }
-        return .object([
-            .init("key", letter.record.keyText.map(JSONTree.string) ?? .null), .init("value", value ?? .null),
-        ])
+    /// Key and value of the letter, as one line of JSON. A value that is JSON is shown as it came, escapes and spaces
+    /// included. Any other value is a string.
+    private static func record(_ letter: DeadLetter) -> String {
+        let key = letter.record.keyText.map(JSONTree.string) ?? .null
+        return "{\"key\":\(key.text),\"value\":\(letter.record.value.map(Self.value) ?? "null")}"
+    }
+
+    private static func value(_ bytes: [UInt8]) -> String {
+        let text = String(decoding: bytes, as: UTF8.self)
+        guard (try? JSONTree.parse(bytes)) != nil, Array(text.utf8) == bytes else { return JSONTree.string(text).text }
+        // In JSON, a line end or a tab can only be between tokens.
+        return String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
     }
 
     private static func words(_ verdict: DeadLetter.Verdict) -> String {
@@ -92,6 +96,6 @@ enum DeadLetterText {
                 reason: letter.reason,
                 republish: republish, because: because, republishedFrom: letter.republishedFrom,
                 sentBackAs: successor,
-                record: showsRecord ? Self.record(letter).text : nil))
+                record: showsRecord ? Self.record(letter) : nil))
     }
 }

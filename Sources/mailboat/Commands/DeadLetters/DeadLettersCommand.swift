@@ -66,7 +66,7 @@ struct DeadLettersCommand: ParsableCommand {
             abstract: "Print dead letters: where they came from and why.",
             discussion: """
                 Prints the position of each in the dead-letter topic, its source, key and reason, and whether 'republish' would send it back \
-                now. With --config, that also depends on the apps that workers have. A start that APNs refused cannot be sent back: the \
+                now. With --config, that also depends on the apps and environments that workers have. A start that APNs refused cannot be sent back: the \
                 worker does not write its token down.
 
                 A letter that was sent back stays in the topic. Its lines name the event that it was sent back as ('sentBackAs' in JSON), if \
@@ -74,7 +74,8 @@ struct DeadLettersCommand: ParsableCommand {
                 that was published in another way is not known as the letter's.
 
                 --values adds the record itself, such as {"key": "order-7", "value": {"event": "end"}}: correct it, and publish it with \
-                'mailboat publish --check'. With --format json it is the field 'record'.
+                'mailboat publish --check'. The value is shown byte for byte if it is valid JSON, with a space for each line end and tab between its parts; otherwise it is \
+                a string. With --format json it is the field 'record'.
 
                 Exit status: 0, also when there are none; 1 when the cluster cannot be asked or does not have a --letter, 64 when the command line is wrong.
 
@@ -109,6 +110,7 @@ struct DeadLettersCommand: ParsableCommand {
         private func list() throws {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
             let apps = try self.selection.kafka.cluster.apps()
+            check.environments = try self.selection.kafka.cluster.environments()
             let sentBack = try self.sentBack()
             var shownCount = 0
             let (read, missing) = try self.selection.forEach { letter in
@@ -158,7 +160,7 @@ struct DeadLettersCommand: ParsableCommand {
                 'superseded'.
 
                 These are left out unless --force is given: records that have expired or would be refused again (with --config also those of \
-                an app that workers do not have); starts, because they put up a card; and events for an audience that APNs refused for one \
+                an app or an environment that workers do not have); starts, because they put up a card; and events for an audience that APNs refused for one \
                 member, because they would go to all members again. A start that APNs refused cannot be sent back at all: the worker does \
                 not write its token down.
 
@@ -199,6 +201,7 @@ struct DeadLettersCommand: ParsableCommand {
         private func republish() throws -> Bool {
             var check = EventCheck(app: "", nowSeconds: Int64(Date().timeIntervalSince1970))
             let apps = try self.selection.kafka.cluster.apps()
+            check.environments = try self.selection.kafka.cluster.environments()
             let isJSON = self.format == .json
             let report = { (line: RepublishLine) in StandardOutput.printAlways(isJSON ? line.json : line.text) }
             var sender = self.execute ? try DeadLetterSender(self.selection.kafka, report: report) : nil

@@ -53,7 +53,7 @@ struct Publish: AsyncParsableCommand {
 
     @Flag(
         help:
-            "Publish only what 'mailboat check' takes; report the rest, and doubtful dates. With --config, events of an app that is not among its apps are refused, too."
+            "Publish only what 'mailboat check' takes; report the rest, and doubtful dates. With --config, events of an app or an environment that it does not have are refused, too."
     )
     var check = false
 
@@ -81,6 +81,7 @@ struct Publish: AsyncParsableCommand {
         let publisher = try RecordPublisher(settings: settings, topic: topic, tally: tally, report: report)
         var judge: EventCheck? = self.check ? EventCheck(app: topic, nowSeconds: 0) : nil
         judge?.apps = try self.cluster.apps()
+        judge?.environments = try self.cluster.environments()
         var failure: (any Error)?
         do {
             try input.forEach { item in

@@ -153,6 +153,7 @@ struct Replay: AsyncParsableCommand {
             app: self.app ?? "", apps: try self.kafka.cluster.apps(), nowSeconds: Int64(Date().timeIntervalSince1970),
             includesStarts: self.withStarts,
             includesRegistrations: self.withRegistrations)
+        judge.check.environments = try self.kafka.cluster.environments()
         let publisher = self.execute ? try SteadyPublisher(self.kafka, topic: topic) : nil
         var (publishedCount, leftOutCount) = (0, 0)
         for found in records {

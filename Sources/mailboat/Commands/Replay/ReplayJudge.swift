@@ -14,7 +14,8 @@ struct ReplayJudge {
     var includesStarts: Bool
     /// Whether `register` and `unregister` are published again, too.
     var includesRegistrations: Bool
-    private var check: EventCheck
+    /// Judges each event as a worker would.
+    var check: EventCheck
     private let apps: [String]?
 
     /// Creates a judge.

@@ -15,13 +15,13 @@ struct TailAdvice {
     /// Lines for standard error. Each applies to what was read.
     /// - Parameter command: a command for the same cluster, quoted for a sentence.
     func lines(command: (String) -> String) -> [String] {
-        // An id that resembles one that was read is probably misspelt, and needs no other advice.
-        guard !vain.hasNear(self.eventID, of: "--event-id") else { return [] }
         let shown = TerminalText.withoutTokens(self.eventID)
         let explain = command("explain \(self.key.map(Self.word) ?? "KEY")")
         var lines = [
             "The event may still wait, and has no outcome then. \(explain) shows the events of a key with their ids."
         ]
+        // An id that resembles one that was read is probably misspelt. The command has said so.
+        guard !vain.hasNear(self.eventID, of: "--event-id") else { return lines }
         let count = self.vain.refusedWithoutIDCount
         if count > 0 {
             let outcome = count == 1 ? "has no id in its outcome" : "have no id in their outcomes"
