@@ -56,4 +56,52 @@ struct ExplainDeadTokenTests {
         #expect(Facts.State.newest(of: [records[2]])?.deadSinceMillis == nil)
         #expect(Facts.State.newest(of: []) == nil)
     }
+
+    /// A verdict about an update that waits because APNs refused its token.
+    private static func waiting(
+        _ outcomes: [Facts.Outcome] = [], acceptedSeconds: Int64? = nil
+    ) -> ExplainVerdict {
+        let slot = Table.slot {
+            $0.tokenIsDead = true
+            $0.lastAcceptedSeconds = acceptedSeconds
+            $0.updates = [Table.update()]
+        }
+        return ExplainVerdict.decide(Table.facts([Table.event()], slot, outcomes))
+    }
+
+    /// APNs may have refused the token because it belongs to the other environment. While the update waits, `explain`
+    /// names what is known of APNs' reason, or both possibilities.
+    @Test func aTokenOfAnotherEnvironmentIsThoughtOfAtOnce() throws {
+        let elsewhere = "environment or app is wrong (registered for production)"
+        let unknown = Self.waiting()
+        #expect(unknown.cause == .tokenDead)
+        #expect(unknown.next[1].contains(elsewhere) && unknown.next[2].contains("follow the stream"), "\(unknown)")
+        let used = Self.waiting(acceptedSeconds: 1_699_999_000)
+        #expect(used.next[1].contains("follow the stream") && used.next[2].contains(elsewhere), "\(used)")
+        let earlier = Table.outcome("rejected", of: 90) {
+            $0.reason = "BadDeviceToken"
+            $0.tokenHash = Table.hash
+        }
+        let foreign = Self.waiting([earlier])
+        #expect(foreign.sentence.contains("the token is dead (BadDeviceToken)"), "\(foreign)")
+        #expect(foreign.next[1].hasPrefix("BadDeviceToken: \(elsewhere)"), "\(foreign)")
+        var dead = earlier
+        dead.reason = "Unregistered"
+        #expect(!Self.waiting([dead]).next.contains { $0.contains(elsewhere) })
+        dead.tokenHash = "ffffffffffffffff"
+        #expect(Self.waiting([dead]).next.contains { $0.contains(elsewhere) }, "the reason is another token's")
+    }
+
+    /// After a takeover the wait for a token begins again. So the moment that records show is the earliest.
+    @Test func theEndOfAWaitIsTheEarliest() {
+        func text(ago: Int64) -> String {
+            let slot = Table.slot("awaiting", token: nil) { $0.updates = [Table.update()] }
+            return ExplainVerdict.decide(Table.facts([Table.event(ago: ago)], slot)).next[0]
+        }
+        #expect(text(ago: 100).contains("given up not before 2023-11-14T22:16:40Z (in 3 min), 5 min after it arrived"))
+        #expect(text(ago: 100).hasSuffix("/activities/order-7 how long is left."))
+        for ago in [299, 300, 340] as [Int64] {
+            #expect(text(ago: ago).contains("are over") && text(ago: ago).contains("its wait began again"), "\(ago)")
+        }
+    }
 }

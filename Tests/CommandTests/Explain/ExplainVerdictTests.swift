@@ -213,7 +213,7 @@ struct ExplainVerdictTests {
             "no JSON"),
 
         // The event waits.
-        Case(.waitsForToken, waiting(update(), life: "awaiting", token: nil), "22:17:40Z (in 4 min), 5 min after it"),
+        Case(.waitsForToken, waiting(update(), life: "awaiting", token: nil), "T22:17:40Z (in 4 min), 5 min after it"),
         Case(.waitsForToken, waiting(update(), life: "started", token: nil), "as long as the activity lives"),
         Case(.tokenDead, waiting(update()) { $0.tokenIsDead = true }, "22:17:42Z (in 4 min), 5 min after APNs"),
         Case(

@@ -28,6 +28,7 @@ struct ExplainReading {
         facts.reach = self.kafka.cluster.hint
         facts.settingsFile = self.kafka.cluster.settingsFile
         records.apps = try self.kafka.cluster.apps()
+        records.environments = try self.kafka.cluster.environments()
         // Letters come first, because events are read back to the newest one that is not a dead letter.
         let letters = try self.read(topics.deadLetters, known, tail, enough: 1, &facts) {
             records.letter($0, topic: topics.deadLetters).map { ($0, true) }

@@ -12,6 +12,8 @@ struct ExplainRecords {
     let nowMillis: Int64
     /// Bundle ids of the configuration's apps; `nil`: there is no configuration.
     var apps: [String]?
+    /// The environments of each configured app, by bundle id; `nil`: there is no configuration.
+    var environments: [String: [PushEnvironment]]?
 
     /// Reads an event.
     /// - Parameter isRouted: whether the record is of the routed topic. There, records that name their first position
@@ -41,7 +43,7 @@ struct ExplainRecords {
             event.eventID = String(decoding: decoded.text[decoded.eventIDInText.range], as: UTF8.self)
         }
         event.isMembership = decoded.target == .audience && decoded.kind == .register
-        if event.isMembership {
+        if decoded.target == .audience {
             event.audience = String(decoding: decoded.text[decoded.audienceInText.range], as: UTF8.self)
         }
         if !decoded.appInText.isEmpty {
@@ -125,6 +127,7 @@ struct ExplainRecords {
         guard record.key == self.key else { return nil }
         let letter = DeadLetter(record)
         var check = EventCheck(app: "", nowSeconds: self.nowMillis / 1_000)
+        check.environments = self.environments
         var canBeSentBack = false
         if case .sendable = letter.verdict(check: &check, apps: self.apps) { canBeSentBack = true }
         return ExplainFacts.Letter(

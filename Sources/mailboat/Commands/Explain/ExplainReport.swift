@@ -17,7 +17,7 @@ struct ExplainReport {
         facts.outcomes = Array(facts.outcomes.prefix(shownMax))
         facts.letters = Array(facts.letters.prefix(shownMax))
         // A member's key is its token, which must not be shown whole.
-        if self.verdict.cause == .member { facts.key = TokenText.shortened(facts.key) }
+        if facts.events.contains(where: \.isMembership) { facts.key = TokenText.shortened(facts.key) }
         self.facts = facts
     }
 

@@ -1,5 +1,6 @@
 import CommandSupport
 import PushEngine
+import PushInspection
 
 /// Verdicts about an audience's event before it is handed to the members.
 extension ExplainVerdict {
@@ -27,6 +28,18 @@ extension ExplainVerdict {
         ]
         return Self.paused(facts, app: state.app, besides: sentence, next: next)
             ?? ExplainVerdict(cause: .audience, sentence: sentence, next: next)
+    }
+
+    /// Asks for a forgotten `to`, if an event waits for an activity's token and an audience has the same id.
+    mutating func nameForgottenAudience(_ facts: ExplainFacts) {
+        guard [.waitsForToken, .unregistered, .nothingRegistered, .forgotten].contains(self.cause),
+            facts.newestForPhone?.audience == nil,
+            facts.outcomes.contains(where: { $0.outcome == "fanned-out" })
+                || facts.events.contains(where: { $0.audience != nil && !$0.isMembership })
+        else { return }
+        let id = JSONTree.string(TerminalText.withoutTokens(facts.key)).text
+        self.next.insert(
+            "An audience has this id: did you leave out \"to\": {\"audience\": \(id)}?", at: 0)
     }
 
     /// Verdict for a paused audience. Whatever the event's outcome, its members receive nothing until the pause ends.

@@ -12,7 +12,10 @@ extension ExplainVerdict {
     }
 
     private static func newestDeadLetter(_ facts: ExplainFacts) -> ExplainVerdict? {
-        guard let event = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) else {
+        let event = facts.events.first {
+            $0.isForPhone || $0.fault != nil || facts.isRefusedJoin($0)
+        }
+        guard let event else {
             // The event may have left the log. Its dead letter counts if no event followed.
             guard facts.events.isEmpty, let letter = facts.letters.first,
                 facts.outcomes.first?.outcome == "dead-lettered" || facts.outcomes.isEmpty, facts.slot == nil
@@ -46,13 +49,14 @@ extension ExplainVerdict {
                 next: ["Correct what the reason names, and publish the event again.", repair])
         }
         let isOfApp = letter.reason.hasPrefix("app: ")
+        let isOfSettings = DeadLetter.isOfSettings(reason: letter.reason)
         return ExplainVerdict(
             cause: .deadLettered,
             sentence: "The newest event\(source) cannot be processed: \(SentenceText.closed(letter.reason))",
             next: [
                 "Correct the program that writes it. "
-                    + (isOfApp
-                        ? "'mailboat check --config FILE' knows the apps of the settings, and says the same before you publish."
+                    + (isOfSettings
+                        ? "'mailboat check --config FILE' knows the apps and environments of the settings, and says the same before you publish."
                         : "'mailboat check' says the same before you publish."),
                 repair,
             ] + (isOfApp ? [Self.severalAppsHint] : []))
@@ -76,8 +80,8 @@ extension ExplainVerdict {
         }
         return
             "\(facts.command("dead-letters republish --letter \(place) --execute")) sends it back"
-            + (letter.field == "app" && !facts.settings.hasFile
-                ? ", if workers have its app by now." : ": it would be taken now.")
+            + (["app", "environment"].contains(letter.field) && !facts.settings.hasFile
+                ? ", if workers have its \(letter.field ?? "app") by now." : ": it would be taken now.")
     }
 
     private static let severalAppsHint =
@@ -85,7 +89,7 @@ extension ExplainVerdict {
 
     /// What is known of the newest valid event, judged without the dead letters; `nil`: nothing.
     private static func beforeDeadLetters(_ facts: ExplainFacts) -> Earlier? {
-        if let newest = facts.events.first(where: { $0.isForPhone || $0.fault != nil }) {
+        if let newest = facts.events.first(where: { $0.isForPhone || $0.fault != nil || facts.isRefusedJoin($0) }) {
             // APNs refused the event for one member. The event itself is not a dead letter.
             guard facts.isDeadLetter(newest) else { return nil }
         }
@@ -96,9 +100,11 @@ extension ExplainVerdict {
         let isKnown =
             rest.newestForPhone != nil || rest.slot?.lastAcceptedSeconds != nil || rest.slot?.updates.isEmpty == false
             || rest.outcomes.contains { $0.outcome != "applied" }
+            || (rest.state == nil && rest.events.first?.isMembership == true)
         guard isKnown else { return nil }
         var verdict = Self.firstCause(rest)
         verdict.nameRefusedRegistration(rest)
+        verdict.nameForgottenAudience(rest)
         return Earlier(
             cause: verdict.cause, sentence: verdict.sentence.replacing("newest event", with: "newest valid event"),
             next: verdict.next.map { $0.replacing("newest event", with: "newest valid event") })
@@ -129,8 +135,8 @@ extension ExplainVerdict {
         self.sentence += " A registration was refused: \(source)\(SentenceText.closed(letter.reason))"
         self.next.removeAll { $0 == Self.registrationHints[0] }
         let check =
-            letter.reason.hasPrefix("app: ")
-            ? "'mailboat check --config FILE' knows the apps of the settings, and says the same"
+            DeadLetter.isOfSettings(reason: letter.reason)
+            ? "'mailboat check --config FILE' knows the apps and environments of the settings, and says the same"
             : "'mailboat check' says the same"
         self.next.insert("Correct the registration and publish it again: \(check) before you publish.", at: 0)
         self.next.insert(Self.repair(letter, isStored: true, facts), at: 1)
@@ -138,6 +144,11 @@ extension ExplainVerdict {
 }
 
 extension ExplainFacts {
+    /// Whether the event is a join of an audience that was refused. Its key is no member.
+    func isRefusedJoin(_ event: Event) -> Bool {
+        self.state == nil && event.isMembership && self.isDeadLetter(event)
+    }
+
     /// The newest registration that became a dead letter, unless a registration or its withdrawal was taken later.
     var refusedRegistration: Letter? {
         guard let letter = self.letters.first(where: { $0.event == "register" }) else { return nil }

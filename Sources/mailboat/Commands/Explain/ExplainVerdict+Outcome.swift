@@ -20,7 +20,7 @@ extension ExplainVerdict {
                 cause: .late,
                 sentence: "The newest event arrived \(age) after the activity's end, and was not sent\(reason).",
                 next: [
-                    "A new life begins with a start, or with the registration of another token. Use each id only once.",
+                    Self.newLifeHint(facts),
                     "If the end was not intended, find the program that publishes it.",
                 ])
         case "duplicate":
@@ -40,16 +40,40 @@ extension ExplainVerdict {
                 cause: .unknown,
                 sentence:
                     "It is unknown whether the newest event reached the phone, \(age)\(reason). It is not sent again.",
-                next: [
-                    "A start that got no answer may have put up the card: it has, if an update token is reported. A start with another key may put up a second one.",
-                    "start.on-unknown: resend would send such starts again.",
-                ])
+                next: Self.unknownHints(event: event, outcome, facts))
         case "dead-lettered":
             return ExplainVerdict(
                 cause: .deadLettered, sentence: "The newest event cannot be processed\(reason).",
                 next: ["\(facts.command("dead-letters list")) shows the record. Correct the program that writes it."])
         default: return nil
         }
+    }
+
+    /// How a new life of the key begins after its end.
+    static func newLifeHint(_ facts: ExplainFacts) -> String {
+        facts.slot?.isAudience == true
+            ? "A new life of an audience begins with a start for it, and only so. Use each id only once."
+            : "A new life begins with a start, or with the registration of another token. Use each id only once."
+    }
+
+    /// What to do about an event that may have reached the phone.
+    /// - Parameter event: the newest event; `nil`: it has left the log.
+    private static func unknownHints(
+        event: ExplainFacts.Event?, _ outcome: ExplainFacts.Outcome, _ facts: ExplainFacts
+    ) -> [String] {
+        let aboutStarts = [
+            "A start that got no answer may have put up the card: it has, if an update token is reported. A start with another key may put up a second one.",
+            "start.on-unknown: resend would send such starts again.",
+        ]
+        if event?.event == "start" { return aboutStarts }
+        let lacksToken =
+            !outcome.isBroadcast && facts.slot?.channel == nil && facts.slot?.isAudience != true
+            && facts.slot?.tokenHash == nil
+        return [
+            lacksToken
+                ? "No token is registered now: publish the activity's current token as 'register' under this key, then the newest state again."
+                : "Publish the newest state again: if the phone has it already, nothing changes there."
+        ] + (event == nil ? aboutStarts : [])
     }
 
     private static func superseded(

@@ -19,11 +19,8 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .tokenDead,
                 sentence:
-                    "APNs says that the token is dead (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
-                next: [
-                    Self.waitText(facts),
-                    "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
-                ])
+                    "APNs says that the token is dead\(Self.tokenRefusal(facts).map { " (\($0))" } ?? "") (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
+                next: [Self.waitText(facts)] + Self.deadTokenHints(facts))
         }
         if slot.tokenHash == nil, slot.channel == nil, update.event != "start", slot.life != "starting" {
             return ExplainVerdict(
@@ -115,7 +112,7 @@ extension ExplainVerdict {
                 "The activity has ended: APNs accepted its end (written down \(age)), and the phone ignores later pushes"
                 + (isLate ? "; the newest event arrived too late." : "."),
             next: [
-                "A new life begins with a start, or with the registration of another token. Use each id only once.",
+                Self.newLifeHint(facts),
                 "An ended card leaves the Dynamic Island at once, and the Lock Screen at dismissal-date, after 4 hours at the latest.",
             ])
     }
@@ -140,16 +137,44 @@ extension ExplainVerdict {
         if slot.channel != nil {
             return Self.channelGone("APNs says that the channel does not exist (written down at \(since)).")
         }
-        let reason = facts.outcomes.first { $0.outcome == "rejected" }?.reason.map { " (\($0))" } ?? ""
+        let reason = Self.tokenRefusal(facts).map { " (\($0))" } ?? ""
         return ExplainVerdict(
             cause: .tokenDead,
             sentence:
                 "The token has been dead since \(since) at the latest\(reason): the app has to register the new one.",
             next: [
-                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done.",
-                "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?",
-                "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong.",
-            ])
+                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done."
+            ] + Self.deadTokenHints(facts))
+    }
+
+    /// APNs' reason for refusing the key's present token; `nil`: no outcome says it.
+    private static func tokenRefusal(_ facts: ExplainFacts) -> String? {
+        facts.outcomes.first {
+            $0.outcome == "rejected" && ($0.tokenHash == nil || $0.tokenHash == facts.slot?.tokenHash)
+        }?.reason
+    }
+
+    /// Reasons of APNs for a token that it has never known, or that is of another app.
+    private static let foreignTokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic"]
+
+    /// What to check about a dead token, the likeliest first. APNs says the same of a token that has died and of one
+    /// that belongs elsewhere, unless its reason is known.
+    private static func deadTokenHints(_ facts: ExplainFacts) -> [String] {
+        let follow =
+            "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?"
+        let reason = Self.tokenRefusal(facts)
+        let isForeign = reason.map { text in Self.foreignTokenReasons.contains { text.contains($0) } }
+        let environment = facts.slot.map { " (registered for \($0.environment))" } ?? ""
+        let elsewhere =
+            "environment or app is wrong\(environment): a build from Xcode has tokens of development, and a token belongs to one app."
+        switch isForeign {
+        case true?: return ["\(reason ?? "This reason"): \(elsewhere)", follow]
+        case false?: return [follow]
+        case nil:
+            let both = "BadDeviceToken or DeviceTokenNotForTopic in the worker's log: \(elsewhere)"
+            // A token that has never taken a push may never have been a good one.
+            return facts.slot?.lastAcceptedSeconds == nil ? [both, follow] : [follow, both]
+        }
     }
 
     static func channelGone(_ sentence: String) -> ExplainVerdict {
@@ -236,8 +261,9 @@ extension ExplainVerdict {
         "It is held back by its distance from the previous push, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
-    /// How long an event without a usable token waits. The wait begins when the event arrives, and begins again when
-    /// APNs refuses the token.
+    /// How long an event without a usable token waits. The wait begins when the event arrives. It begins again when APNs
+    /// refuses the token, and when another worker takes the partition over. No record says when that was, so the text
+    /// has the earliest moment.
     private static func waitText(_ facts: ExplainFacts) -> String {
         let wait = facts.settings.registrationWaitMillis
         let isRefused = facts.slot?.tokenIsDead == true
@@ -248,8 +274,18 @@ extension ExplainVerdict {
             isRefused
             ? facts.state.map { $0.deadSinceMillis ?? $0.place.writtenMillis }
             : facts.newestForPhone?.place.writtenMillis
-        let until = since.map { " at about \(MomentText.moment(millis: $0 + wait, nowMillis: facts.nowMillis))," } ?? ""
+        let begin = isRefused ? "APNs refused the token" : "it arrived"
+        let wish = "It goes out as soon as a token is registered."
+        let left = "the worker's admin port says at /activities/\(facts.keyInURL) how long is left."
+        let span = MomentText.span(millis: wait)
+        guard let since else { return "\(wish) It is given up \(span) after \(begin) (registration-wait)." }
+        let until = MomentText.moment(millis: since + wait, nowMillis: facts.nowMillis)
+        // Another second allows for the clocks and for the time of the records.
+        guard since + wait > facts.nowMillis + 1_000 else {
+            return
+                "\(wish) \(span) after \(begin) (registration-wait) are over (\(until)). If it still waits, another worker took the partition over, and its wait began again: \(left)"
+        }
         return
-            "It is given up\(until) \(MomentText.span(millis: wait)) after \(isRefused ? "APNs refused the token" : "it arrived") (registration-wait), and goes out as soon as a token is registered."
+            "\(wish) It is given up not before \(until), \(span) after \(begin) (registration-wait). When another worker takes the partition over, the wait begins again: \(left)"
     }
 }

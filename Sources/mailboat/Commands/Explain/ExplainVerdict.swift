@@ -90,6 +90,7 @@ extension ExplainVerdict {
     static func decide(_ facts: ExplainFacts) -> ExplainVerdict {
         var verdict = Self.firstCause(facts)
         verdict.nameRefusedRegistration(facts)
+        verdict.nameForgottenAudience(facts)
         if let other = facts.otherApp {
             verdict.sentence += " The same key has a live token under another app, \(other)."
             verdict.next.insert("Does the event name the right app?", at: 0)
@@ -136,7 +137,9 @@ extension ExplainVerdict {
                     "A worker of this release stops the partition there: run the release that wrote the record, as deploy/Operations.md, Changing the release, says."
                 ])
         }
-        guard facts.state == nil, let event = facts.events.first, event.isMembership else { return nil }
+        guard facts.state == nil, let event = facts.events.first, event.isMembership, !facts.isDeadLetter(event) else {
+            return nil
+        }
         let audience = ShellWord.quoted(event.audience ?? "")
         let hash = facts.memberHash.map { ", and its hash is \($0)" } ?? ""
         let refusal = facts.outcomes.first {
