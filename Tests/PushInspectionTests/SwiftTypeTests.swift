@@ -54,12 +54,20 @@ struct SwiftTypeTests {
             "“minutes” is the number 12.5, expected an Int"
         ),
         (
+            #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":"1795799100","progress":1,"notes":{}}"#,
+            #"“arrivesAt” is the string "1795799100", expected a Date, seconds since 2001: send 817491900"#
+        ),
+        (
+            #"{"status":"baking","Minutes":12,"table_s":[],"arrivesAt":1,"progress":1,"notes":{}}"#,
+            "“minutes” is missing, and the app requires it; “Minutes” is there, which is another key for Swift; also missing: “tables” (“table_s” is there)"
+        ),
+        (
             #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":"2026-11-27T17:05:00Z","progress":1,"notes":{}}"#,
             #"“arrivesAt” is the string "2026-11-27T17:05:00Z", expected a Date, seconds since 2001: send 817491900"#
         ),
         (
             #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":1,"courier":{"name":"Bo"},"progress":1,"notes":{}}"#,
-            "“courier.full_name” is missing, and the app requires it"
+            "“courier.full_name” is missing, and the app requires it; “name” is there, which is the property's name: send its key"
         ),
         (
             #"{"status":"baking","minutes":12,"tables":[],"arrivesAt":1,"progress":1,"notes":{"a":1}}"#,
@@ -76,6 +84,8 @@ struct SwiftTypeTests {
         ("let x = 5", "there is no struct in it"),
         ("class ContentState {}", "there is no struct in it"),
         ("struct ContentState { var courier: Courier }", "the type Courier is not in it: paste that type, too"),
+        ("struct ContentState { var width: Measurement<UnitLength> }", "or give a sample if it is not your own"),
+        ("struct ContentState { var score: (Int, Int) }", "the type of “score” is one that this page cannot read"),
         ("struct ContentState { var x = 5 }", "“x” has no type"),
         ("struct A { var x: Int }\nstruct B { var y: Int }", "none of its structs is called ContentState"),
         ("struct ContentState { var x: Int\ninit(from decoder: any Decoder) throws {} }", "decodes by code of its own"),
@@ -223,7 +233,40 @@ struct SwiftTypeTests {
                 "#expect(state.minutes == 12)", "#expect(state.share == 1)",
                 #"#expect(state.price == Decimal(string: "9.99"))"#,
                 #"#expect(state.link == URL(string: "https://a.example"))"#, #"#expect(state.courier == "Anne")"#,
+                "#expect(state.place.x == 1)",
             ])
+    }
+
+    /// The test that is offered also compares values inside others, so it fails for each date of which it says so.
+    @Test func theSwiftTestComparesInnerValues() throws {
+        let schema = try ContentSchema(
+            swift: """
+                struct ContentState: Codable {
+                    var courier: Courier?, stops: [Courier], byName: [String: Courier], days: [Int: Courier]
+                    var tags: Set<String>, hours: ClosedRange<Int>
+                    struct Courier: Codable { var seen: Date, mood: Mood? }
+                    enum Mood: String, Codable { case good }
+                }
+                """)
+        let content = json(
+            #"{"courier":{"seen":1795840000},"stops":[{"seen":1},{"seen":1795840000,"mood":"good"}],"byName":{"Bo":{"seen":1795840000}},"days":{"1":{"seen":1795840000}},"tags":["a"],"hours":[1,2]}"#
+        )
+        let test = SwiftCode.test(of: content, activity: "order-1", schema: schema)
+        let date = "Date(timeIntervalSinceReferenceDate: 817532800)"
+        let conditions = test.split(separator: "\n").filter { $0.contains("#expect") }.map {
+            String($0.drop(while: \.isWhitespace))
+        }
+        #expect(
+            conditions == [
+                "#expect(state.courier?.seen == \(date))",
+                "#expect(state.stops[0].seen == Date(timeIntervalSinceReferenceDate: 1))",
+                "#expect(state.stops[1].seen == \(date))", #"#expect(state.stops[1].mood?.rawValue == "good")"#,
+                #"#expect(state.byName["Bo"]?.seen == \#(date))"#,
+            ])
+        for path in ["courier.seen", "stops.1.seen", "byName.Bo.seen"] {
+            #expect(test.contains("// It fails, as “\(path)” is 1795840000: "), "\(test)")
+        }
+        #expect(test.contains("// “days.1.seen” is 1795840000: "), "no condition compares it: \(test)")
     }
 
     /// The offered test writes `Pizza.ContentState` for a type that is only named `ContentState`. `Pizza` is the type

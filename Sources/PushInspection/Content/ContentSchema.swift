@@ -256,7 +256,9 @@ public struct ContentSchema: Equatable, Sendable {
         switch value {
         case .object:
             let missing = shape.required.filter { value[$0] == nil }
-            if let first = missing.first { return Self.complaint(first, missing.dropFirst(), in: value, path: path) }
+            if let first = missing.first {
+                return Self.complaint(first, missing.dropFirst(), of: shape, in: value, path: path)
+            }
             for property in shape.properties {
                 guard let member = value[property.name] else { continue }
                 let inner = path.isEmpty ? property.name : "\(path).\(property.name)"
@@ -285,13 +287,21 @@ public struct ContentSchema: Equatable, Sendable {
 
     /// Names the first missing key in full, and the others by their names alone.
     private static func complaint(
-        _ first: String, _ others: ArraySlice<String>, in value: JSONTree, path: String
+        _ first: String, _ others: ArraySlice<String>, of shape: Shape, in value: JSONTree, path: String
     ) -> String {
         func named(_ name: String) -> String { "“\(path.isEmpty ? name : "\(path).\(name)")”" }
-        let text = "\(named(first)) is missing, and the app requires it" + Self.besides(first, in: value)
+        var text = "\(named(first)) is missing, and the app requires it"
+        switch Self.besides(first, of: shape, in: value) {
+        case .property(let name): text += "; “\(name)” is there, which is the property's name: send its key"
+        case .spelling(let name): text += "; “\(name)” is there, which is another key for Swift"
+        case nil: break
+        }
         guard !others.isEmpty else { return text }
         let rest = others.count > Self.missingNamedMax ? " and \(others.count - Self.missingNamedMax) more" : ""
-        return "\(text); also missing: " + others.prefix(Self.missingNamedMax).map(named).joined(separator: ", ") + rest
+        let names = others.prefix(Self.missingNamedMax).map { name in
+            named(name) + (Self.besides(name, of: shape, in: value).map { " (“\($0.name)” is there)" } ?? "")
+        }
+        return "\(text); also missing: " + names.joined(separator: ", ") + rest
     }
 
     /// Advice for a date that a server wrote as text, which is more common than the form that Swift decodes.
@@ -299,21 +309,38 @@ public struct ContentSchema: Equatable, Sendable {
         guard shape.isDate || shape.kinds.contains(.number) || shape.kinds.contains(.integer),
             case .string(let text) = value
         else { return "" }
-        guard let seconds = DateLens.seconds2001(ofText: text) else {
+        guard let seconds = DateLens.seconds2001(ofText: text) ?? DateLens.seconds2001(ofDigits: text) else {
             return shape.isDate && shape.expected.isEmpty ? "; a Date in Swift decodes seconds since 2001" : ""
         }
         let isSaid = shape.isDate && !shape.expected.isEmpty
         return isSaid ? ": send \(seconds)" : "; a Date in Swift decodes seconds since 2001: send \(seconds)"
     }
 
-    /// A remark about a key of the content that has the letters and digits of `name` and is spelt differently, such as
-    /// `driver_name`; empty: there is none.
-    private static func besides(_ name: String, in value: JSONTree) -> String {
-        guard case .object(let members) = value else { return "" }
+    /// A key of the content that was probably sent in place of a missing one.
+    private enum Twin {
+        /// The name of the property, whose key is another one.
+        case property(String)
+        /// The letters and digits of the missing key, spelt differently, such as `driver_name`.
+        case spelling(String)
+
+        var name: String {
+            switch self {
+            case .property(let name), .spelling(let name): name
+            }
+        }
+    }
+
+    /// What was probably sent in place of the missing key; `nil`: nothing like it is there.
+    private static func besides(_ key: String, of shape: Shape, in value: JSONTree) -> Twin? {
+        guard case .object(let members) = value else { return nil }
+        let property = shape.properties.first { $0.name == key && $0.swiftName != key }?.swiftName ?? ""
+        if !property.isEmpty, value[property] != nil, !shape.properties.contains(where: { $0.name == property }) {
+            return .property(String(property.prefix(Self.namedCountMax)))
+        }
         func plain(_ key: String) -> String { key.lowercased().filter { $0.isLetter || $0.isNumber } }
-        let wanted = plain(name)
-        guard !wanted.isEmpty, let near = members.first(where: { plain($0.name) == wanted }) else { return "" }
-        return "; “\(near.name.prefix(Self.namedCountMax))” is there, which is another key for Swift"
+        let wanted = plain(key)
+        guard !wanted.isEmpty, let near = members.first(where: { plain($0.name) == wanted }) else { return nil }
+        return .spelling(String(near.name.prefix(Self.namedCountMax)))
     }
 
     private static func matches(_ value: JSONTree, _ kind: Kind) -> Bool {

@@ -77,7 +77,7 @@ public enum DateLens {
 
     /// What to send for a moment since 1970 whose digits are in quotes; `nil`: the text is not such a moment. Digits
     /// that count from 2001 are not taken for a moment, because many order numbers have as many digits.
-    private static func seconds2001(ofDigits text: String) -> Int64? {
+    static func seconds2001(ofDigits text: String) -> Int64? {
         guard [10, 13].contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let value = Double(text), let found = Self.finding(value, spelling: text, path: ""), found.isTrouble
         else { return nil }

@@ -16,11 +16,15 @@ extension SwiftCode {
             hints.append("Put your attributes' name before ContentState, as in MatchAttributes.ContentState.")
         }
         if let fault = schema?.fault(in: content) { hints.append("It fails: \(fault).") }
-        for date in DateLens.findings(in: content, schema: schema) where date.isTrouble && isSwift {
-            hints.append("It fails, as “\(date.path)” is \(date.spelling): \(date.advice)")
+        let dates = isSwift ? DateLens.findings(in: content, schema: schema).filter(\.isTrouble) : []
+        let content = TokenHiding.hidden(content)
+        let checks = isSwift ? schema.map { Self.checks(content, $0.shape, "state", path: "") } ?? [] : []
+        let checked = Set(checks.map(\.path))
+        for date in dates {
+            let fails = date.sendSeconds != nil && checked.contains(date.path)
+            hints.append("\(fails ? "It fails, as “" : "“")\(date.path)” is \(date.spelling): \(date.advice)")
         }
         let hint = hints.map { "// \($0)\n" }.joined()
-        let content = TokenHiding.hidden(content)
         let text = content.prettyText
         var marks = "#"
         while text.contains("\"\"\"" + marks) || text.contains("\\" + marks) { marks += "#" }
@@ -38,7 +42,7 @@ extension SwiftCode {
         guard case .object(let members) = content else { return code + "    _ = state\n}\n" }
         let conditions =
             isSwift
-            ? members.compactMap { Self.condition($0, schema?.shape) }
+            ? checks.map(\.condition)
             : zip(members, Self.properties(of: members.map(\.name))).compactMap { member, property in
                 Self.expected(member.value).map { "state.\(property) == \($0)" }
             }
@@ -46,16 +50,52 @@ extension SwiftCode {
         return code + "\n}\n"
     }
 
-    /// The condition that the test checks for one member of the content, such as `state.minutes == 12`. `nil`: no
-    /// property has the key, its value has several parts, or the type does not decode the value.
-    private static func condition(_ member: JSONTree.Member, _ type: ContentSchema.Shape?) -> String? {
-        guard let property = type?.properties.first(where: { $0.name == member.name }) else { return nil }
-        let shape = property.shape
-        let name = Self.words.contains(property.swiftName) ? "`\(property.swiftName)`" : property.swiftName
+    /// One condition that the test checks, such as `state.minutes == 12`.
+    private struct Check {
+        /// Path of the value in the content, such as `legs.0.at`.
+        var path: String
+        var condition: String
+    }
+
+    /// The conditions for a value and all of its parts. A part is left out if no property has its key, if the type does
+    /// not decode it, or if Swift cannot name it, as in a `Set`.
+    /// - Parameters:
+    ///   - expression: names the decoded value in Swift.
+    ///   - path: the value's path in the content; empty: it is the whole content.
+    private static func checks(
+        _ value: JSONTree, _ shape: ContentSchema.Shape, _ expression: String, path: String
+    ) -> [Check] {
         let isOptional = shape.kinds.contains(.null)
-        if member.value == .null { return isOptional ? "state.\(name) == nil" : nil }
-        let value = shape.isRawValue ? "state.\(name)\(isOptional ? "?" : "").rawValue" : "state.\(name)"
-        return Self.expected(member.value, shape).map { "\(value) == \($0)" }
+        let chained = expression + (isOptional ? "?" : "")
+        func below(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
+        switch value {
+        case .null: return isOptional ? [Check(path: path, condition: "\(expression) == nil")] : []
+        case .object(let members) where shape.swiftType == "Dictionary":
+            guard var inner = shape.values.first, !inner.kinds.contains(.null) else { return [] }
+            // A dictionary's subscript returns an optional.
+            inner.kinds.append(.null)
+            return members.flatMap { member in
+                Self.expected(.string(member.name)).map {
+                    Self.checks(member.value, inner, "\(chained)[\($0)]", path: below(member.name))
+                } ?? []
+            }
+        case .object(let members):
+            return members.flatMap { member -> [Check] in
+                guard let property = shape.properties.first(where: { $0.name == member.name }),
+                    !property.swiftName.isEmpty
+                else { return [] }
+                let name = Self.words.contains(property.swiftName) ? "`\(property.swiftName)`" : property.swiftName
+                return Self.checks(member.value, property.shape, "\(chained).\(name)", path: below(member.name))
+            }
+        case .array(let elements):
+            guard shape.swiftType == "Array", let item = shape.items.first else { return [] }
+            return elements.enumerated().flatMap { index, element in
+                Self.checks(element, item, "\(chained)[\(index)]", path: below("\(index)"))
+            }
+        case .string, .bool, .number:
+            let subject = shape.isRawValue ? "\(chained).rawValue" : expression
+            return Self.expected(value, shape).map { [Check(path: path, condition: "\(subject) == \($0)")] } ?? []
+        }
     }
 
     /// The Swift expression that a decoded value of the app's own type must equal. `nil`: the value has several parts,

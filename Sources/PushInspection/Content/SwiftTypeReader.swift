@@ -104,7 +104,9 @@ struct SwiftTypeReader {
     private mutating func shape(ofType name: String) throws(Fault) -> Shape {
         if let known = self.shapes[name] { return known }
         guard let type = self.declarations[name] else {
-            throw Fault(description: "the type \(Self.named(name)) is not in it: paste that type, too")
+            throw Fault(
+                description: "the type \(Self.named(name)) is not in it: paste that type, too, or give a sample if it "
+                    + "is not your own")
         }
         guard self.begun.insert(name).inserted else {
             throw Fault(description: "\(Self.named(name)) contains itself: give a sample instead")
@@ -153,15 +155,19 @@ struct SwiftTypeReader {
         guard let first = tokens.popFirst() else {
             throw Fault(description: "“\(Self.named(property))” has no type: write one, as in var minutes: Int")
         }
+        guard first == "[" || first.first.map({ $0.isLetter || $0 == "_" }) == true else {
+            throw Fault(
+                description: "the type of “\(Self.named(property))” is one that this page cannot read: give a sample")
+        }
         var shape: Shape
         switch first {
         case "[":
             shape = try self.shape(&tokens, of: property)
             if tokens.first == ":" {
                 tokens.removeFirst()
-                shape = Shape(kinds: [.object], values: [try self.shape(&tokens, of: property)])
+                shape = try self.dictionary(&tokens, keys: shape, of: property)
             } else {
-                shape = Shape(kinds: [.array], items: [shape])
+                shape = Shape(kinds: [.array], items: [shape], swiftType: "Array")
             }
             if tokens.first == "]" { tokens.removeFirst() }
         case "Date": shape = Self.date
@@ -170,9 +176,11 @@ struct SwiftTypeReader {
             let inner = try self.shape(&tokens, of: property)
             if tokens.first == "," {
                 tokens.removeFirst()
-                shape = Shape(kinds: [.object], values: [try self.shape(&tokens, of: property)])
+                shape = try self.dictionary(&tokens, keys: inner, of: property)
             } else {
-                shape = first == "Optional" ? Self.optional(inner) : Shape(kinds: [.array], items: [inner])
+                shape =
+                    first == "Optional"
+                    ? Self.optional(inner) : Shape(kinds: [.array], items: [inner], swiftType: first)
             }
             if tokens.first == ">" { tokens.removeFirst() }
         case "ClosedRange", "Range":
@@ -202,6 +210,16 @@ struct SwiftTypeReader {
             shape = Self.optional(shape)
         }
         return shape
+    }
+
+    /// The shape of a dictionary whose values' type begins at the next token. Only one with keys of type `String` is
+    /// called a dictionary, because a test can name its values by literals.
+    private mutating func dictionary(
+        _ tokens: inout ArraySlice<String>, keys: Shape, of property: String
+    ) throws(Fault) -> Shape {
+        Shape(
+            kinds: [.object], values: [try self.shape(&tokens, of: property)],
+            swiftType: keys.swiftType == "String" ? "Dictionary" : "")
     }
 
     private static func optional(_ shape: Shape) -> Shape {
