@@ -146,7 +146,8 @@ struct RunCommand: AsyncParsableCommand {
                 LogLines.write(
                     as: ConfigurationLoader.logFormat(bytes, environment: ProcessInfo.processInfo.environment))
             }
-            throw Self.refusal(error.faults, advice: error.advice, hasFile: self.config != nil)
+            throw Self.refusal(
+                error.faults, advice: error.advice, hasFile: self.config != nil, filesFollow: bytes != nil)
         }
     }
 
@@ -170,14 +171,16 @@ struct RunCommand: AsyncParsableCommand {
     }
 
     /// Reports each fault.
+    /// - Parameter filesFollow: whether the files that the settings name have not been looked at yet.
     /// - Returns: the status to exit with.
     private static func refusal(
-        _ faults: [ConfigurationFault], advice: String? = nil, hasFile: Bool = true
+        _ faults: [ConfigurationFault], advice: String? = nil, hasFile: Bool = true, filesFollow: Bool = false
     ) -> ExitCode {
         for fault in faults { LogLines.say(fault.description, level: .error) }
         LogLines.say(
             "mailboat run: \(faults.count) fault\(faults.count == 1 ? "" : "s") in the settings; nothing was started"
                 + (advice.map { ". \($0)" } ?? "")
+                + (filesFollow ? ". The files that the settings name are checked next, once these are right" : "")
                 + (hasFile ? "" : ". No --config FILE was given: the settings are those of the environment alone"),
             level: .critical)
         return .failure

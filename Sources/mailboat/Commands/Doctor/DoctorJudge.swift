@@ -34,7 +34,7 @@ enum DoctorJudge {
                 // The fault's text names the file.
                 level: .fail, check: .key, subject: fault.contains(subject) ? sight.setting : subject, found: fault,
                 remedy:
-                    "give a .p8 file from Apple's developer portal (Keys) that the worker may read, or a directory of such, as apns.key-file, or the text of one as apns.key"
+                    "give a .p8 file from Apple's developer portal (Keys) that the worker may read, or a directory of such, as apns.key-file, or the text of one in the environment variable MAILBOAT_APNS_KEY"
             )
         }
         let found = "key \(sight.keyID) of team \(sight.teamID), a P-256 key"
