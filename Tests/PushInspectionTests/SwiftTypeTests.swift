@@ -237,7 +237,7 @@ struct SwiftTypeTests {
             ])
     }
 
-    /// The test that is offered also compares values inside others, so it fails for each date of which it says so.
+    /// The test that is offered also compares values inside others, so it fails for each date that it names.
     @Test func theSwiftTestComparesInnerValues() throws {
         let schema = try ContentSchema(
             swift: """

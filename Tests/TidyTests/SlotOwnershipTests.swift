@@ -30,7 +30,7 @@ struct SlotOwnershipTests {
             next.contains(" get {")
                 ? line.wholeMatch(of: #/    @inline\(__always\) var (\w+): \w+ \{/#).map { String($0.1) } : nil
         }
-        #expect(shared.count == 5)
+        #expect(shared.count == 6)
         #expect(try Set(Self.owners().keys) == Set(fields + shared))
     }
 

@@ -194,6 +194,12 @@ extension Coalescer {
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = true }
     }
 
+    /// Takes back `markMayBeSent`: a former owner has certainly sent nothing of the update.
+    func markUnsent(_ update: UpdateID, in memory: inout ShardMemory) {
+        memory.updates[update].top.mayBeSent = false
+        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = false }
+    }
+
     // MARK: From `state`
 
     /// Takes over the updates of a record of `state`, in the order of sending, at most three.

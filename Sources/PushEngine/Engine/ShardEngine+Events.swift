@@ -294,6 +294,7 @@ extension ShardEngine {
             timestamp: timestamp,
             now: now)
         self.core.coalescer.scratchLayer.mayBeSent = mayBeSent
+        if kind == .start { self.core.memory.slots[slot].couldBeReached = true }
         var start = kind == .start ? self.core.intake.startPart(value: value, now: now) : nil
         var priority = self.core.intake.event.priority
         if isOfAudience, let part = start {

@@ -136,6 +136,7 @@ extension ShardMemory {
         self.slots[slot].registeredWallMillis = recordMillis
         self.slots[slot].earlierDeaths = 0
         self.slots[slot].tokenStanding = isProven ? .proven : .usable
+        self.slots[slot].couldBeReached = true
         if isNew { self.slots.setToken(token, of: slot) }
         return isNew
     }

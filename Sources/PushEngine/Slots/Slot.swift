@@ -99,7 +99,7 @@ enum StoragePolicy: UInt8 {
 /// | who, folder | writes |
 /// |---|---|
 /// | the table, `Slots` | kind, app, partition, hash, generation, memberIndex, identity, idLastIndex, tokenByteCount, tokenGeneration, applied, hasRoutedPositions |
-/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, earlierDeaths, frequentUpdates, awaitsTokenOfStart, hasPassedUnrecorded |
+/// | the activity's life, `Engine` | life, isLeaving, lastAcceptedSeconds, lastTouchedWallMillis, lifeEndsMillis, lastStampSeconds, registeredWallMillis, tokenStanding, tokenMissingSinceMillis, earlierDeaths, frequentUpdates, awaitsTokenOfStart, hasPassedUnrecorded, couldBeReached |
 /// | what it sends next, `Coalescing` | pending, behind, inFlight |
 /// | when it leaves, `Dispatch` | environment, errand, storage, isAsking, questionSeconds, throttleSteps, budget, countedUnrecordedPush, queuedTicket, queuedPriority, isCountedPending, notBeforeMillis, backoffUntilMillis, attempt |
 /// | what is written down, `Journal` | openEntry, openRoutedEntry, isDirty, unguardedRecords, stateVersion, requiredStateVersion, awaitsStateRecord, lastStateWriteMillis, stateWaitExtensions |
@@ -186,7 +186,7 @@ struct Slot {
     /// How far a channel's distance has grown, in quarters of a doubling.
     var throttleSteps: UInt8 = 0
     var frequentUpdates = false
-    /// Holds `awaitsTokenOfStart` and `hasPassedUnrecorded`: a slot has no byte to spare.
+    /// Holds `awaitsTokenOfStart`, `hasPassedUnrecorded` and `couldBeReached`: a slot has no byte to spare.
     private var lifeFlags: UInt8 = 0
     /// Whether pushes that may have left unrecorded before this process took over were counted against the budget.
     var countedUnrecordedPush = false
@@ -219,6 +219,12 @@ struct Slot {
     @inline(__always) var hasPassedUnrecorded: Bool {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
+    }
+    /// Whether the slot has had a token or a start since it was made here, or its restored record says so. If not, a
+    /// former owner has sent nothing of it, unless a registration is still to be read again.
+    @inline(__always) var couldBeReached: Bool {
+        get { self.lifeFlags & 4 != 0 }
+        set { self.lifeFlags = self.lifeFlags & ~4 | (newValue ? 4 : 0) }
     }
     /// Time of the last state write (steady clock). It is in the distant past until this owner has written a record.
     @inline(__always) var lastStateWriteMillis: Int64 {

@@ -57,8 +57,8 @@ extension SwiftCode {
         var condition: String
     }
 
-    /// The conditions for a value and all of its parts. A part is left out if no property has its key, if the type does
-    /// not decode it, or if Swift cannot name it, as in a `Set`.
+    /// The conditions for a value and all of its parts. A part is left out if no property has its key, or if the type
+    /// does not decode it. An element of a `Set` is left out, too, because Swift cannot name it.
     /// - Parameters:
     ///   - expression: names the decoded value in Swift.
     ///   - path: the value's path in the content; empty: it is the whole content.

@@ -238,6 +238,34 @@ import Testing
         #expect(last.fields["token"] as? String == "dead" && last.fields["token-hash"] is String)
     }
 
+    /// No token was registered, so no owner can have sent the event. Its outcome is certain.
+    @Test(arguments: [false, true]) func whatNeverHadATokenHasNotBeenSent(isInState: Bool) {
+        let h = Self.alive()
+        if !isInState { h.acknowledgesAtOnce = false }
+        let offset = h.update(1, of: "b", priority: 10)
+        h.advance(2_000)
+        #expect(h.isCommitted() == isInState)
+        h.crash()
+        h.advance(301_000)
+        #expect(h.outcomes(of: offset) == ["unregistered"])
+    }
+
+    /// The former owner had read a registration and sent the event, and `state` has neither. The next owner reads the
+    /// registration again.
+    @Test func aRegistrationThatIsReadAgainLeavesADoubt() {
+        let h = Self.alive()
+        let offset = h.update(1, of: "b", priority: 10)
+        h.advance(2_000)
+        #expect(h.isCommitted())
+        h.acknowledgesAtOnce = false
+        h.register(token: "bb01", of: "b")
+        #expect(h.deliver()?.n == 1)
+        h.unregister("b")
+        h.crash()
+        h.advance(301_000)
+        #expect(h.outcomes(of: offset) == ["delivered", "unknown"])
+    }
+
     // MARK: After a release
 
     /// A worker left in good order, and the event was written after that. Nobody can have sent it, so its outcome is
@@ -312,8 +340,6 @@ import Testing
         let counters = engine.counters
         #expect(counters.count(.expired) == 1 && counters.count(.unknown) == 0)
     }
-
-    // MARK: After a release
 
     @Test func whatWasHandedOverExpiresAsUsual() {
         let h = Self.alive()
