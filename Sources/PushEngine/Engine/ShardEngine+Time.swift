@@ -75,7 +75,7 @@ extension ShardEngine {
             let deadCause: OutcomeDetails.Cause =
                 isKept ? .channelKept : self.core.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
             // Whatever a former owner may have sent needed a token. Its registration would have been read here by now.
-            if !self.core.memory.slots[slot].couldBeReached,
+            if !isDead, !self.core.memory.slots[slot].couldBeReached,
                 !self.core.journal.isBehind(self.core.memory.slots[slot].partition, in: self.core.memory)
             {
                 self.core.coalescer.markUnsent(update, in: &self.core.memory)

@@ -166,7 +166,7 @@ extension ShardEngine {
             self.core.memory.partitions[partition].formerOwnerQuietSinceMillis
             + self.core.memory.configuration.apps[Int(key.app)].minimumDistanceMillis
         read.slot.couldBeReached =
-            key.kind != .activity || !read.token.isEmpty || isFirstInFlight
+            !read.token.isEmpty || isFirstInFlight
             || held.contains { $0.top.mayBeSent || $0.under.contains(where: \.mayBeSent) || $0.isStart }
         let slot = self.slotToRestore(key, token: value.extracting(read.token), partition: partition)
         self.core.memory.slots.overwrite(slot, with: read.slot, recordOffset: offset)
