@@ -203,7 +203,7 @@ final class TopicFollower: Sendable {
             let unread = self.state.withLock { $0.unread }
             guard !unread.isEmpty, !Task.isCancelled else { continue }
             let positions = await NamedThread.run("page-ends") { [promptReader] in
-                // If no answer comes in time, the next one counts the records since both questions.
+                // If no answer comes in time, the next answer covers the time since the last one.
                 (try? promptReader.positions(of: unread, within: Self.answerDurationMax)) ?? []
             }
             self.state.withLock { state in

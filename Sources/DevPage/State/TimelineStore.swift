@@ -90,7 +90,7 @@ public final class TimelineStore: Sendable {
 
     /// Remembers that somebody looks at an activity. All its entries are then listed for a while, whatever else
     /// arrives.
-    /// - Parameter isByTheWay: whether the look gives way to those of others.
+    /// - Parameter isByTheWay: whether the look gives way to looks of others.
     /// - Returns: whether its phone had been forgotten and is known again. The caller must then look at what it shows.
     @discardableResult
     func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) -> Bool {

@@ -76,7 +76,7 @@ extension SwiftTypeReader {
         }
     }
 
-    /// Reads `typealias ContentState = PizzaState`. Leaves out an alias of more than a name.
+    /// Reads `typealias ContentState = PizzaState`. Leaves out an alias of a type such as `[String]`.
     private mutating func readAlias() {
         let name = self.pass()
         var tokens: [String] = []

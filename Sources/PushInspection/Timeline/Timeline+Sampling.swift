@@ -116,7 +116,7 @@ extension Timeline {
     public mutating func tick(nowMillis: Int64) {
         let isNew = [self.eventAllowance.look(nowMillis: nowMillis), self.pushAllowance.look(nowMillis: nowMillis)]
         if isNew.contains(true) {
-            // A second that begins here has its sample drawn by nothing else.
+            // `look` may have begun a new second. Then nothing else draws the sample.
             if self.eventAllowance.isCrowded || self.pushAllowance.isCrowded { self.drawSample(nowMillis: nowMillis) }
             _ = self.nextRevision()
         }

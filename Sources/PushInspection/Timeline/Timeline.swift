@@ -15,8 +15,8 @@ public struct Timeline: Sendable {
         /// the phone that has been idle longest. Phones in trouble and phones that somebody looks at stay while there
         /// are others.
         public var phonesMax = 64
-        /// Maximum number each of activities known to have had a phone, of tokens, and of phones that gave way. When
-        /// one kind exceeds the limit, all of it is forgotten, and each activity may be asked for again.
+        /// The limit for each of three kinds: activities known to have had a phone, tokens, and phones that gave way. A
+        /// kind that exceeds it is forgotten as a whole. Each activity may then be asked for again.
         public var slotsMax = 10_000
         /// Maximum number of outcomes that arrived before their events. The oldest are dropped. Also the maximum number
         /// of positions of the page's own events that were not read yet. Further positions are not kept.

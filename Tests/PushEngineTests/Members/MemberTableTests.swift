@@ -137,7 +137,7 @@ import Testing
             steps += 1
         }
         #expect(removed == 2_000)
-        // Of the 64 steps of a call, some remove an empty bucket and no member.
+        // Some of the 64 steps of a call remove an empty bucket and no member.
         #expect(steps <= 2 * 2_000 / 64 + 1)
         let left = (table.count, table.count(of: other))
         #expect(left == (1_000, 1_000))
