@@ -76,6 +76,8 @@ def say_what_was_shown(browser, address, shell):
     browser.until("/^\\d\\d:\\d\\d$/.test(document.querySelector('.lock-time').textContent)", "the clock to go on")
     choose_phone(browser, "pizza-1")
     shell(f"curl -fsS '{address}/events?activity=pizza-1' -d '{{\"event\": \"register\", \"token\": \"{'6b' * 16}\"}}'")
+    browser.until("document.querySelector('.phone-facts').innerText.includes('6b6b6b6b')", "the phone that takes the activity over to be chosen")
+    browser.run("history.back()")
     browser.until("/^phone \\d+$/.test(document.querySelector('.phone-says .note a')?.innerText)", "the other phone to be named")
     browser.run("document.querySelector('.phone-says .note a').click()")
     browser.until("document.querySelector('.phone-facts').innerText.includes('6b6b6b6b')", "the other phone")
