@@ -52,8 +52,8 @@ extension ExplainVerdict {
     /// How a new life of the key begins after its end.
     static func newLifeHint(_ facts: ExplainFacts) -> String {
         facts.slot?.isAudience == true
-            ? "A new life of an audience begins with a start for it, and only so. Use each id only once."
-            : "A new life begins with a start, or with the registration of another token. Use each id only once."
+            ? "A new life of an audience begins with a start for it, and only so. A new id for each is safer."
+            : "A new life of this key begins with a start, or with the registration of another token. A new key for each card is safer."
     }
 
     /// What to do about an event that may have reached the phone.
