@@ -44,7 +44,7 @@ struct CheckEnvironmentTests {
         }
     }
 
-    /// Of several apps, the one that the event names counts.
+    /// If there are several apps, the one that the event names counts.
     @Test func theEnvironmentsOfTheNamedAppCount() throws {
         let named = #"{"event":"register","token":"80e0","environment":"development","app":"c.d"}"#
         #expect(try Self.answer(named, ["a.b": [.development], "c.d": [.production]]) == .refused(Self.refusal))
