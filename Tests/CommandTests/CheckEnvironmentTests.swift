@@ -25,10 +25,10 @@ struct CheckEnvironmentTests {
     @Test(arguments: [
         (registration, "order-7"),
         (
-            #"{"event":"update","content-state":{},"to":{"token":"80e0"},"environment":"development"}"#, "order-7"
+            #"{"event":"update","content-state":{},"to":{"token":"80e0","environment":"development"}}"#, "order-7"
         ),
         (
-            #"{"event":"start","content-state":{},"to":{"start-token":"80e0"},"attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"},"environment":"development"}"#,
+            #"{"event":"start","content-state":{},"to":{"start-token":"80e0","environment":"development"},"attributes-type":"A","attributes":{},"alert":{"title":"t","body":"b"}}"#,
             "order-7"
         ),
         (#"{"event":"register","audience":"match","environment":"development"}"#, String(repeating: "80e0", count: 16)),
