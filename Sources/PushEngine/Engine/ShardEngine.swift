@@ -8,7 +8,7 @@ public import PushModel
 /// (`nextPush`), and hands `batch` to Kafka.
 ///
 /// It is the one interface of its parts, and makes the decisions that need two of them. Each part owns its state.
-/// Activities and fan-out both need these parts, so `ShardCore` has them and is passed to the other parts:
+/// Activities and fan-out both need some of the parts. `ShardCore` has these, and is passed to the other parts. It has:
 ///
 /// - `Intake` judges a record.
 /// - `Coalescer` decides what a slot sends next.

@@ -172,10 +172,10 @@ extension FanOut {
         guard some.isEmpty, !self.removeSomeStarts(of: crowd, in: &core), !self.crowds[crowd].hasPushInFlight else {
             return self.deadlines.set(now.steadyMillis + Self.leavingEveryMillis, for: crowd)
         }
-        // If the follower has no name yet, `state` has records of its members only.
+        // If the follower has no name yet, `state` has records of its members only, so all tombstones may be written.
         let follower = self.crowds.follower(of: crowd).flatMap { self.crowds[$0].isNamed ? $0 : nil }
-        // The next life's crowd may have got no version yet, so `state` still has the versions of the life that is
-        // over. Without this record, nothing would say after the tombstones that the life is over.
+        // The next life's crowd may have no version yet. `state` then still has the versions of the life that is over.
+        // The void's record says that it is over, and the next line deletes that record. From then on this one says it.
         if let follower { self.writeVersions(follower, entry: .none, in: &core) }
         core.journal.writeTombstones(of: self.crowds[crowd], keepsOthers: follower != nil, in: &core.memory)
         self.deadlines.remove(crowd)

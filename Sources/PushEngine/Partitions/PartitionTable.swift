@@ -4,7 +4,7 @@ struct PartitionTable {
     /// The index for each partition number; `none`: not owned.
     private var indexOfNumber: [PartitionIndex] = []
 
-    /// Partitions whose `state` went back (`StateOffsetOrder.wentBack`), until they are reported.
+    /// Partitions whose `state` has lost its end or was made anew (`StateOffsetOrder.wentBack`), until they are reported.
     private(set) var wentBack: [PartitionIndex] = []
     /// Whether a partition may have a gap in its `state` that has not been taken. Every turn reads this value, so that
     /// it need not look at all partitions.
@@ -65,7 +65,7 @@ struct PartitionTable {
         }
     }
 
-    /// Takes the partitions whose `state` went back since the last call.
+    /// Takes the partitions whose `state` has lost its end, or was made anew, since the last call.
     mutating func takeWentBack() -> [PartitionIndex] {
         defer { self.wentBack = [] }
         return self.wentBack

@@ -29,7 +29,8 @@ extension ShardEngine {
         return self.core.journal.isSettled(partition, in: self.core.memory)
     }
 
-    /// Reports partitions whose `state` went back. They are abandoned: nothing of them is written, pushed or committed.
+    /// Reports partitions whose `state` has lost its end, or was made anew, as the offsets of acknowledged records show.
+    /// They are abandoned: nothing of them is written, pushed or committed.
     @inline(never) private mutating func lookAtLostState(_ actions: inout [PartitionAction]) {
         for partition in self.core.memory.partitions.takeWentBack() {
             actions.append(self.core.memory.partitions[partition].lossWhileOwned)

@@ -15,7 +15,7 @@ extension PartitionState {
         return "no owner has left word in it, and records up to \(stateEnd) were acknowledged"
     }
 
-    /// Reports that `state` went back while the partition was owned.
+    /// Reports that `state` has lost its end, or was made anew, while the partition was owned.
     var lossWhileOwned: PartitionAction {
         .loseState(
             partition: self.number,

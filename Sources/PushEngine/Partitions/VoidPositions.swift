@@ -7,7 +7,8 @@ struct VoidPositions {
     /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner that knew
     /// the cause has recorded which of them do not (`before`).
     private(set) var cause: VoidCause?
-    /// Records of `state` below this offset have positions of other logs; -1: there are none.
+    /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
+    /// topics were made anew. -1: no positions are void.
     private(set) var before: Int64 = -1
     /// Offset of the record that gives the cause; -1: none. Owners that took over after it know the cause.
     private var causeOffset: Int64 = -1

@@ -13,7 +13,8 @@ struct MarkerRecord: Equatable {
     var partitionCount: Int32
     /// Kafka's name of the cluster; empty: not known.
     var clusterID: [UInt8]
-    /// Records of `state` below this offset have positions of other logs; -1: there are none.
+    /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
+    /// topics were made anew. -1: no positions are void.
     var voidBefore: Int64 = -1
 
     static let key: [UInt8] = [UInt8(ascii: "m")]

@@ -183,7 +183,8 @@ struct Slot {
     var storage = StoragePolicy.unknown
     /// Whether APNs is being asked what the channel stores.
     var isAsking = false
-    /// How far a channel's distance has grown, in quarters of a doubling.
+    /// Steps by which refusals have stretched a channel's distance. Four steps double it, and a doubling that has begun
+    /// counts in full.
     var throttleSteps: UInt8 = 0
     var frequentUpdates = false
     /// Holds `awaitsTokenOfStart`, `hasPassedUnrecorded` and `couldBeReached`: a slot has no byte to spare.

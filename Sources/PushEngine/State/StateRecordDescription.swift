@@ -146,7 +146,8 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Channel: Equatable, Sendable, Encodable {
         /// What the channel keeps for phones that are off, `none` or `most-recent`; `nil`: not known yet.
         public var storage: String?
-        /// How far APNs' refusals have stretched the channel's distance, in quarters of a doubling.
+        /// Steps by which APNs' refusals have stretched the channel's distance. Four steps double it, and a doubling that
+        /// has begun counts in full.
         public var throttleSteps: Int
         /// When the channel's next broadcast may leave, milliseconds since 1970.
         public var notBeforeMillis: Int64
@@ -246,7 +247,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var partitionCount: Int32
         /// Kafka's name of the cluster; empty: not known.
         public var cluster: String
-        /// Records of `state` below this offset have positions of other logs; `nil`: there are none.
+        /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
+        /// topics were made anew. `nil`: no positions are void.
         public var voidBefore: Int64?
     }
 

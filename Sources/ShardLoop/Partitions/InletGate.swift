@@ -54,9 +54,9 @@ public struct InletGate: Sendable {
     ///   - sights: inlets and every partition of their topics with a lower number. All were requested after the last
     ///     answers had arrived.
     ///   - inlets: numbers of the partitions that are inlets here.
-    /// - Returns: how far each inlet may be forwarded from now on, where this has changed. A position is repeated until
-    ///   the group has committed it. The inlet may have left and returned between two looks, and its new owner does not
-    ///   know the position.
+    /// - Returns: how far inlets may be forwarded from now on. An inlet is listed when its position has changed, and
+    ///   again at each look until the group has committed the position. The inlet may leave and return between two
+    ///   looks. The loop that gets the inlet then does not know the position.
     public mutating func saw(_ sights: [Sight], inlets: Set<Int32>) -> [CommitPosition] {
         var opened: [CommitPosition] = []
         for inlet in sights where inlets.contains(inlet.partition) {

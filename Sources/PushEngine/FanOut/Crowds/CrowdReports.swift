@@ -35,8 +35,8 @@ struct CrowdReports {
     private(set) var reportedDoneStampSeconds: Int64 = 0
     /// The stamp of the newest version with priority 10.
     private var highStampSeconds: Int64 = 0
-    /// Number of members that the newest version did not reach before it expired. They are added to the previous
-    /// version's counts when counting returns to that version.
+    /// Number of members that an expired version leaves to the previous version. They are added to the previous
+    /// version's counts when counting returns to it.
     private var revivedCount = 0
 
     /// Number of members whose push of the newest version was refused.
