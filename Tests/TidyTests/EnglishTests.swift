@@ -25,7 +25,7 @@ struct EnglishTests {
         Rule(name: "uses a rare word where there is a common one", ceiling: 0) { block in
             block.text.range(of: Self.rare, options: [.regularExpression, .caseInsensitive]) != nil
         },
-        Rule(name: "has a sentence of more than \(Self.sentenceWordsMax) words", ceiling: 6) { block in
+        Rule(name: "has a sentence of more than \(Self.sentenceWordsMax) words", ceiling: 4) { block in
             block.sentences.contains { $0.count > Self.sentenceWordsMax }
         },
     ]
