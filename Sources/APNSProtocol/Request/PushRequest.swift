@@ -39,6 +39,6 @@ public struct PushRequest: Sendable {
     /// The JSON body.
     public var body: [UInt8] = []
 
-    /// An empty request, which `ShardEngine.nextPush` fills.
+    /// Creates an empty request. `ShardEngine.nextPush` or `ChannelClient` fills it.
     @inlinable public init() {}
 }

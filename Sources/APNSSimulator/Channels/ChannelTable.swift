@@ -88,8 +88,8 @@ struct ChannelTable {
         return number
     }
 
-    /// Deletes a channel. Returns the oldest deleted channel if it had to be forgotten to make room. Its listeners must
-    /// stop listening.
+    /// Deletes a channel. If there is no room for another deleted channel, forgets and returns the oldest one. The
+    /// caller must then end the listening of the returned channel's listeners.
     mutating func delete(_ number: Int32, atMillis: Int64) -> BroadcastChannel? {
         guard let record = self.records[number], record.isRegistered else { return nil }
         self.change(number) { $0.deletedMillis = atMillis }

@@ -73,7 +73,8 @@ extension ChannelKeeper {
         self.record(adopted, as: number, now: now)
     }
 
-    /// Ids without a record that may be of a new channel: Apple may have given them, and the list before lacks them.
+    /// The ids in `unknown` that may be of a new channel. They are not in `before`, and have the form of an id from
+    /// Apple.
     func new(in unknown: [[UInt8]], since before: Set<UInt64>) -> [[UInt8]] {
         unknown.filter { !before.contains(KeptChannel.hash(ofID: $0)) && KeptChannelCodec.isGivenByApple($0) }
     }

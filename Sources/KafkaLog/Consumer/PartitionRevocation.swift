@@ -10,7 +10,7 @@ public final class PartitionRevocation: Sendable {
     /// Whether another member may already own the partitions, because the session has timed out or the member was
     /// fenced. If so, push and commit nothing more.
     public let isLost: Bool
-    /// The time when the consumer will complete the revocation itself.
+    /// The latest time at which the consumer completes the revocation itself. A consumer that closes may do so earlier.
     public let deadline: ContinuousClock.Instant
     private let completion: Mutex<(@Sendable () -> Bool)?>
 

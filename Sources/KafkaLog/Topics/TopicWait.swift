@@ -25,20 +25,20 @@ public struct TopicWait: Sendable {
     private static let distanceMillisMin: Int64 = 50
     private static let distanceMillisMax: Int64 = 500
 
-    /// Waits until the cluster shows the topics with their partitions.
+    /// Creates a wait that is over once the cluster shows the topics, each with at least its partition count.
     /// - Parameter limitMillis: time limit, counted from the first look at the cluster.
     public init(for topics: [NewTopic], limitMillis: Int64) {
         self.goals = topics.map { ($0.name, .shown(partitionCount: $0.partitionCount)) }
         self.limitMillis = limitMillis
     }
 
-    /// Waits until the cluster shows the topics with any number of partitions.
+    /// Creates a wait that is over once the cluster shows the topics with any number of partitions.
     public init(for names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .shown(partitionCount: 1)) }
         self.limitMillis = limitMillis
     }
 
-    /// Waits until the cluster shows none of the topics.
+    /// Creates a wait that is over once the cluster shows none of the topics.
     /// - Parameter limitMillis: time limit, counted from the first look at the cluster.
     public init(untilGone names: [String], limitMillis: Int64) {
         self.goals = names.map { ($0, .gone) }

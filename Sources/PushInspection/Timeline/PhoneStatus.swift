@@ -18,7 +18,7 @@ public struct PhoneStatus: Equatable, Sendable {
         case replaced
         /// A newer event is on its way, or nothing was pushed yet and an event waits.
         case pending
-        /// A newer event waits until somebody registers a token.
+        /// Somebody must register a token. An event waits for one, or the app has a new token that nobody registered.
         case needsToken
         /// The card shows what the push brought. The app probably misreads one of its values as a date.
         case doubtfulDate

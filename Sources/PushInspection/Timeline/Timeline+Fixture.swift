@@ -4,7 +4,8 @@ import PushModel
 extension Timeline {
     /// The story of an entry: the event, its outcome, and each push as received by APNs, with the answer and what the
     /// phone did. The event's tokens are whole, so that the event can be published again. Other tokens are cut. For a
-    /// push, it is the story of the push's event. `nil`: the entry is neither event nor push.
+    /// push, it is the story of the push's event, if that is known. `nil`: the entry is a note, or an event that is not
+    /// JSON.
     public func fixture(of entry: TimelineEntry) -> JSONTree? {
         switch entry.body {
         case .note: return nil

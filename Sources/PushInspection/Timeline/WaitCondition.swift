@@ -22,7 +22,8 @@ public struct WaitCondition: Equatable, Sendable {
     public let activity: String
     /// The audience; empty: the wait is for an activity.
     public let audience: String
-    /// Number of members that must show what is awaited; `nil`: all that have not left and whose card is up.
+    /// Number of members that must show what is awaited; `nil`: all, except those that are gone or whose card has left
+    /// the Lock Screen.
     public let memberCount: Int?
     /// Path of the key in the `content-state`; `nil`: any content.
     public let key: String?

@@ -20,7 +20,7 @@ final class CommitMetadataStore: Sendable {
 
     init(inputTopics: [String]) { self.inputTopics = inputTopics }
 
-    /// Adds partitions that begin, with the metadata that their next commits start from.
+    /// Adds partitions whose reading begins. Their next commits repeat this metadata until something newer is known.
     func own(_ metadata: [(position: CommitPosition, metadata: CommitMetadata)]) {
         self.state.withLock { state in
             for (position, metadata) in metadata {

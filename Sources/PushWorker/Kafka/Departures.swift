@@ -6,8 +6,9 @@ struct Departures: Sendable {
     private var lost: Set<Int32> = []
     /// Partitions with records that Kafka has not acknowledged.
     private var unfinished: Set<Int32> = []
-    /// Number of positions that Kafka refused in the last commit, with the reason for the first.
+    /// Number of positions that Kafka refused in the final commits of leaving partitions.
     private var refusedCount = 0
+    /// The first of these refusals; `nil`: none.
     private var refusal: KafkaError?
 
     /// Forgets lost partitions, because a new assignment has come.

@@ -40,7 +40,8 @@ final class SnapshotHub: Sendable {
     /// Watermarks of all shards.
     var watermarks: [CommitPosition] { self.state.withLock { $0.shards.flatMap(\.watermarks) } }
 
-    /// The progress of every partition that may have work, measured against these log ends.
+    /// The progress of each input topic's partition, measured against these log ends, and of each restore, measured
+    /// against its number of records.
     func readings(inputTopics: [String], logEnds: [CommitPosition]) -> [PartitionProgress.Reading] {
         let ends = LogEnds(logEnds)
         return self.state.withLock { state in

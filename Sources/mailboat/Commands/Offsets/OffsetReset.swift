@@ -1,6 +1,7 @@
 import KafkaLog
 
-/// Decides which of a group's offsets to move, where to, and what that skips or repeats. It asks nothing.
+/// Decides which of a group's offsets to move, where to, and what that skips or repeats. It only decides. The
+/// caller asks the cluster and moves the offsets.
 struct OffsetReset {
     enum Target: Equatable {
         case earliest, latest
