@@ -101,7 +101,8 @@ import Testing
 @Suite struct ConnectionPoolWindowTests {
     private func now(_ millis: Int64) -> EngineTime { EngineTime(steadyMillis: millis, wallMillis: millis) }
 
-    /// A pool with one open connection of 1,000 streams and `count` pushes in flight since 10 ms.
+    /// A pool with one open connection of 1,000 streams. At time 10 ms it sends `count` pushes, or as many as the window
+    /// allows. None is answered yet.
     private func pool(inFlight count: Int, limits: Bool = true) -> ConnectionPool {
         var configuration = ConnectionPoolConfiguration()
         configuration.limitsInFlight = limits

@@ -47,8 +47,8 @@ extension ChaosAudit {
         var pushes = 0
         var repeats = 0
         var alertRepeats = 0
-        /// Number of pushes that came too soon after another without an excuse, and number of those that a pause
-        /// excuses.
+        /// Number of pairs of pushes that were too close without an excuse. Then the number of close pairs that a pause
+        /// excuses, which the first number does not contain.
         var tooClose = 0
         var excused = 0
         /// Number of pairs of pushes that were too close and whose first push was in a long turn, and number of all

@@ -318,7 +318,8 @@ struct TransportTests {
         try await TransportBench.with(port: port, authorityPEM: authority.certificatePEM, pool: one) { bench in
             try await bench.expectAccepted(10)
             try await before.stop()
-            // Pushes on the old connection would get unknown answers, and no new connection would be needed.
+            // The test waits until the pool has seen the end of the connection. Otherwise the pushes would leave on the
+            // old connection, and their answers would be unknown.
             try await bench.connectionsClose()
             async let answers = bench.send(20)
             try await bench.connectFails(thenStop: false)

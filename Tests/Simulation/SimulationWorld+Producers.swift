@@ -33,7 +33,8 @@ struct ClientEnds {
     static let calmMillis: Int64 = 180_000
     static let troubleMillisMax: Int64 = 20 * 60_000
 
-    /// Whether a client may end now. `false`: clients have ended for so long that owners must now be able to write.
+    /// Whether a client may end now. If so, remembers the end. `false`: clients have kept ending, one soon after another,
+    /// for `troubleMillisMax`, and owners now need time to write.
     mutating func mayGoOn(nowMillis: Int64) -> Bool {
         if self.lastMillis.map({ nowMillis - $0 >= Self.calmMillis }) ?? true { self.firstMillis = nowMillis }
         guard nowMillis - self.firstMillis < Self.troubleMillisMax else { return false }

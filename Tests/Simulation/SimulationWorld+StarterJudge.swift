@@ -11,9 +11,10 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a start reached a start member that should get it. An owner that has started one member of its
-    /// partition, long before the start expires, must start all others in the audience. If the partition has changed
-    /// hands since the start was written, an outcome may instead report that it is in doubt.
+    /// Judges that a start reached a start member that should get it. If the owner started one member long before the
+    /// start expires, it must start the others. These are the audience's other members in the same partition and
+    /// environment. If the partition has changed hands since the start was written, the member's start may be in doubt.
+    /// Then an outcome must say so, where that can be judged.
     private func judgeStart(_ start: Int, audience: Int, starter: Int) {
         let phone = self.starters[starter]
         let pushes = phone.pushes[start] ?? []

@@ -15,7 +15,7 @@ struct WorldPlan {
     /// a wrong id.
     var twicePerMille: UInt64 = 0
     var foreignPerMille: UInt64 = 0
-    /// Whether APNs refuses all requests for good during a part of the run.
+    /// Whether there is a period in which APNs refuses every request with an answer that no retry changes.
     var hasRefusalPeriod = false
     var clockSteps = false
     var othersAtFirst = 0

@@ -107,7 +107,7 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [10])
     }
 
-    /// A member that has moved stays marked as moved when it goes on to further audiences.
+    /// A member moves to a second audience, leaves it, and joins it again. The member still counts as moved.
     @Test func whoWasMovedIsMovedWhereverItGoes() {
         let h = AudienceTests.harness()
         h.join(1, of: "first")

@@ -50,8 +50,8 @@ import Testing
         #expect(bench.ended == [Ended(event: 2, outcome: .expired, cause: .startExpired)])
     }
 
-    /// A start that was not sent in time is dropped. The update after it keeps waiting, because another start may put
-    /// up the card.
+    /// A start that was not sent in time is dropped. The update after it stays pending. The slot has a token, so the
+    /// update can still be pushed.
     @Test func aStartThatIsTooLateLeavesWhatCameAfterIt() {
         let bench = CoalescerBench()
         bench[bench.slot].life = .starting

@@ -3,8 +3,9 @@ import PushEngine
 import PushModel
 import Testing
 
-/// A stale date says when a card looks outdated, and drops no update. Only a start that would begin stale is dropped,
-/// because no phone shows its card.
+/// By default a stale date says when a card looks outdated, and drops no update. With `updates.stale-date-expires`, it
+/// is also the expiry of an update that has none. A start that would begin stale is always dropped, because no phone
+/// shows its card.
 @Suite struct StaleDateTests {
     private static func alive(expires: Bool = false) -> EngineHarness {
         let h = EngineHarness { $0.apps[0].staleDateExpires = expires }

@@ -167,8 +167,8 @@ import Testing
         #expect(h.take() == nil, "it has been applied in this cluster")
     }
 
-    /// A worker crashes in the new cluster when only its markers are there. Its successor also takes the log for a new
-    /// one, even if compaction has left only the last marker.
+    /// A worker takes over in the new cluster, writes only its markers, and crashes. Its successor must also treat the
+    /// former cluster's positions as void. That holds even if compaction has left only the last marker.
     @Test(arguments: [false, true])
     func whoDiesInAnotherClusterLeavesPositionsVoid(isCompacted: Bool) {
         let h = Self.harness { $0.clusterID = "old" }
