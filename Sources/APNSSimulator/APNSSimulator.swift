@@ -165,7 +165,8 @@ public final class APNSSimulator: Sendable {
             device, nowMillis: self.shared.nowMillis(), rules: self.shared.configuration.deviceRules, to: &json)
     }
 
-    /// Sets the state of a token. An unknown token is added. `sinceMillis` is the timestamp of its 410; `nil` for now.
+    /// Sets the state of a token. An unknown token is added. `sinceMillis` is the timestamp of its 410;
+    /// `nil`: the present time.
     /// - Returns: `false` if the token is not hex.
     @discardableResult
     public func setToken(_ token: String, _ state: TokenState, sinceMillis: Int64? = nil) -> Bool {

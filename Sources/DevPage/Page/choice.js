@@ -57,7 +57,7 @@ export class PhoneChoice {
   }
 
   // The phone to which an event with this key goes. `isMember`: the event is for an audience, and the phone is one of its members.
-  // Of several phones, it is the chosen one, or else the newest. A phone that another has replaced comes last.
+  // If several phones have the key, the chosen one gets the event, or else the newest. A phone that another has replaced comes last.
   of(activity, isMember = false) {
     const all = [...this.phones.values()].filter((one) => one.activity === activity && Boolean(one.member) === isMember);
     const reached = all.filter((one) => one.verdict?.word !== "replaced");

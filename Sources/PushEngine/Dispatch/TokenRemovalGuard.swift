@@ -21,7 +21,7 @@ struct TokenRemovalGuard {
     /// Number of bits in use.
     private var count = 0
 
-    /// Whether removal is stopped: suspicious answers remove no token for now.
+    /// Whether removal is stopped. While it is, suspicious answers remove no token.
     private(set) var isStopped = true
 
     mutating func count(isSuspicious: Bool) {
