@@ -36,8 +36,7 @@ struct KeptRecords {
     }
 
     /// The keeper's channel with this id, from its creation by Apple until Apple's list no longer shows it. `nil`: the
-    /// keeper has no such channel. Channels that are only listed are not returned: a lost answer may have made them,
-    /// but somebody else may use them.
+    /// keeper has no such channel. A channel in phase `possiblyOurs` is not returned, because somebody else may use it.
     func channel(
         id: [UInt8], of partition: PartitionIndex, bundleID: String, environment: PushEnvironment
     ) -> KeptChannel? {

@@ -62,8 +62,8 @@ extension FanOut {
         return self.crowds[crowd].entrance(
             of: member, goingTo: pass, sentAlertStampSeconds: sentAlertStampSeconds, in: members.table)
     }
-    /// Stamp of an alert that the member is owed, as written in the member's record; 0: none. A progress record that
-    /// covers the alert may not have been written yet.
+    /// Stamp of the alert that the member is owed, to be written in the member's record; 0: none. The member's record
+    /// has it, because a progress record that covers the alert may not have been written yet.
     func owedAlertStampSeconds(_ member: MemberID, of crowd: CrowdID, pass: Int, in core: borrowing ShardCore) -> Int64
     {
         guard core.memory.hasChannels(self.crowds[crowd]) else { return 0 }

@@ -34,8 +34,8 @@ extension FanOut {
         if let newest = record.versions.last { self.takeStart(newest.start, crowd: crowd, in: &core, now: now) }
         self.keepVersions(crowd, taken: taken, in: &core, now: now)
     }
-    /// Writes the versions down. The record's offset is resolved when `state` has the versions, even if these have
-    /// reached nobody.
+    /// Writes the versions down. The offset of the record that brought them is resolved when `state` has the versions,
+    /// even if these have reached nobody.
     /// - Parameter stampSeconds: stamp of a version that is new here; `nil`: only the way of the newest version has
     ///   changed, to channels or to tokens.
     private mutating func keepVersions(

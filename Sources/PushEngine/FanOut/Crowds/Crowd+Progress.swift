@@ -60,7 +60,8 @@ extension Crowd {
         for member in self.passes[pass].apart.skipped where table.ring(of: member).isSome {
             part.skipped.append(Int64(table.position(of: member)))
         }
-        // While a channel brings the version, no round skips members. Then `skipped` has the members served by token.
+        // While a channel brings the version, no round skips members. The record's `skipped` then lists the members
+        // that were served by token.
         for member in self.passes[pass].channel.byToken.served where table.ring(of: member) == ring {
             part.skipped.append(Int64(table.position(of: member)))
         }

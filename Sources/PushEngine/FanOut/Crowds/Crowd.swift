@@ -302,7 +302,8 @@ struct Crowd: ~Copyable {
     mutating func expireAlert(nowSeconds: Int64) -> ExpiredAlert? {
         guard self.versions.isAlertExpired(nowSeconds: nowSeconds) else { return nil }
         let stampSeconds = self.alertStampSeconds
-        // Members that get the alert's own version alone cannot return to an older alert.
+        // An alert goes alone if it does not fit beside the newest content. While a pass brings the expired alert that
+        // way, no older alert replaces it.
         let former = self.versions.expireAlert(
             mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
         return ExpiredAlert(stampSeconds: stampSeconds, former: former)

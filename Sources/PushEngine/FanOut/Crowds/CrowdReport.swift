@@ -22,7 +22,8 @@ struct CrowdReport: Equatable {
     /// Number of members that are still owed the version, including those whose push is unanswered.
     var waitingCount: UInt64 {
         let ended = self.counts.endedCount
-        // When an alert goes alone, a member may be counted with both versions, so the sum of ends may exceed `due`.
+        // A member may be counted both with the newest version and with the version of an alert that goes alone. The
+        // sum of ends may then exceed `due`.
         return self.counts.due > ended ? self.counts.due - ended : 0
     }
 

@@ -18,7 +18,7 @@ struct ServingEffects: Equatable {
     /// What members are no longer owed. They now wait for something that replaces it, or an alert that goes alone is
     /// not for them.
     var superseded = Pass.Owed()
-    /// Number of members that the round met with an alert that goes alone, and that have to wait for it.
+    /// Number of members that the round has met, and that have to wait for an alert that goes alone.
     var aloneDeferredCount = 0
     /// Whether the member that is served was waiting for an alert that goes alone.
     var isAloneReturned = false

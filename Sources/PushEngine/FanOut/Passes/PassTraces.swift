@@ -176,7 +176,8 @@ extension FanOut {
             self.endStartTrace(crowd, .finished, in: &core)
         }
     }
-    /// Ends the traces of the crowd, because neither its version nor its start continues here.
+    /// Ends the traces of the crowd's version and start, because their pushes stop here. After a pause,
+    /// `resumePassTraces` begins new traces.
     mutating func endPassTraces(_ crowd: CrowdID, _ end: PassEnd, in core: inout ShardCore) {
         self.endPassTrace(crowd, end, in: &core)
         self.endStartTrace(crowd, end, mayGoOn: true, in: &core)
