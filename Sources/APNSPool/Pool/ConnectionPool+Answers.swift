@@ -62,8 +62,8 @@ extension ConnectionPool {
         case .providerTokenTooManyUpdates:
             self.busySucceeded()
             if stream.tokenGeneration == self.tokenGeneration {
-                // The return to the old token was refused, too. The limit on new tokens is per connection, so another
-                // connection may work.
+                // APNs has refused the probe, too. The limit on new tokens is per connection, so another connection may
+                // work.
                 if self.tokenGate.state == .probing { self.retire(connection, now: now) }
                 self.tokenRefused(
                     .providerTokenTooManyUpdates, now: now, action: .revertToken(generation: stream.tokenGeneration))

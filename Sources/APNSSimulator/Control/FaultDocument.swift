@@ -179,7 +179,7 @@ enum FaultDocument {
         return odd
     }
 
-    /// Largest body that can be requested by its length alone, bytes.
+    /// Maximum of the field `bodyBytes`, which gives the length of an odd answer's body in bytes.
     static let oddBodyByteCountMax = 1 << 20
 
     private static func action(_ document: inout FlatDocument) throws(FlatDocument.Refusal) -> ConnectionAction {

@@ -83,7 +83,7 @@ struct SinkSession {
         bytes.withUnsafeBufferPointer { self.rest.append(contentsOf: $0) }
     }
 
-    /// Takes the whole frames. Returns their number of bytes.
+    /// Handles the preface and the frames that have arrived whole. Returns how many of the bytes need not be kept.
     private mutating func take(_ bytes: Span<UInt8>, output: inout [UInt8]) -> Int {
         var at = 0
         if !self.hasPreface {

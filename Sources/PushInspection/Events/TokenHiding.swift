@@ -25,7 +25,8 @@ public enum TokenHiding {
     /// names included.
     public static func hidden(_ event: JSONTree) -> JSONTree { Self.hidden(event, .cut) }
 
-    /// JSON whose token fields are cut already. Everything else that looks like a token is cut, wherever it is.
+    /// The JSON with everything cut that looks like a token, names included. The caller has already cut the fields
+    /// `token` and `start-token`.
     public static func withoutStrayTokens(_ tree: JSONTree) -> JSONTree { Self.hidden(tree, .asText) }
 
     /// An event to publish again: `token` and `start-token` are whole, because half a token is useless. Only for

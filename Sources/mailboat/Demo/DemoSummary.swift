@@ -157,8 +157,7 @@ struct DemoSummary: Codable, Equatable, Sendable {
 }
 
 extension DemoSummary.Channel {
-    /// Counts the channel.
-    /// - Parameter counters: the worker's counters.
+    /// Takes the channel's numbers from the worker's counters, except `listeners`.
     init(listeners: Int, _ counters: EngineCounters) {
         self.init(
             listeners: listeners, opened: Int(counters.channelsCreated),
