@@ -47,9 +47,9 @@ extension ChaosAudit {
         var pushes = 0
         var repeats = 0
         var alertRepeats = 0
-        /// Number of pairs of pushes that were too close without an excuse. Then the number of close pairs that a pause
-        /// excuses, which the first number does not contain.
+        /// Number of pairs of pushes that were too close without an excuse.
         var tooClose = 0
+        /// Number of pairs of pushes that were too close and that a pause excuses. They are not in `tooClose`.
         var excused = 0
         /// Number of pairs of pushes that were too close and whose first push was in a long turn, and number of all
         /// long turns.

@@ -84,7 +84,8 @@ struct DeadLetterTests {
         #expect(!DeadLetterText.json(letter, verdict).contains("sentBackAs"))
     }
 
-    /// If the source topic cannot be read, the command says so, because letters may have been sent back unseen.
+    /// If the source topic cannot be read, the command says so. It cannot know then which dead letters have already
+    /// been sent back to that topic.
     @Test func whatCannotBeReadIsSaid() {
         var sentBack = SentBackLetters()
         sentBack.expect(Self.letter("{}")) { _ in throw CommandFailure("not authorized") }

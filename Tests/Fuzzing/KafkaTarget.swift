@@ -130,8 +130,8 @@ public struct KafkaTarget: FuzzTarget {
         return start == course.told.count ? nil : "the client is told a part of a frame"
     }
 
-    /// Checks that the result does not depend on where the bytes are cut. Bytes before a fault in the same message may
-    /// have been passed on.
+    /// Checks that the result does not depend on where the bytes are cut. There is one exception: a message with a
+    /// fault. If that message is cut, its bytes before the fault may be passed on. If it is whole, none of them are.
     private static func complaint(about course: Course, cut: Course) -> String? {
         if course.failedTurn != cut.failedTurn { return "cut otherwise, the connection ends elsewhere" }
         let pairs = [(cut.passed, course.passed), (cut.answered, course.answered), (cut.told, course.told)]

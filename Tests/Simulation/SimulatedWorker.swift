@@ -39,8 +39,9 @@ final class SimulatedWorker {
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
-    /// State of Kafka's acknowledgements for `state`, by partition. `hasClaim`: the claim is acknowledged. `end`: the
-    /// offset after the last other acknowledged record. `isOwn`: this owner wrote that record, not an earlier one.
+    /// What Kafka has acknowledged in `state`, by partition. `hasClaim`: whether this owner's claim is acknowledged.
+    /// `end`: the offset after the last acknowledged record other than the claim. `isOwn`: whether this owner wrote
+    /// that last record. Otherwise a former owner wrote it.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
     /// Offset at which `state` began at assignment, by partition.
     var stateStarts: [Int32: Int64] = [:]

@@ -206,8 +206,10 @@ package struct SimulationPlan {
         self.app.startOnUnknown = Bool.random(using: &random) ? .resend : .drop
         self.app.productionRoute = 0
         guard self.livesAreShort else { return }
-        // An activity that is forgotten within an hour gets a new budget and new stamps. Outside of tests it is
-        // forgotten after 12 hours, and no clock is wrong by that much.
+        // Activities are forgotten after 10 to 40 minutes here. If one comes back, its budget and its stamps begin
+        // anew. So this plan has a budget that is never used up, and no wrong clocks. By default an activity is
+        // forgotten an hour after its end, or 12 hours after its last event. Its budget is whole again by then, and no
+        // clock is wrong by that much.
         self.app.budgetPerHour = 1_000
         self.app.budgetFrequentPerHour = 1_000
         self.app.retentionAfterEndMillis = self.lifetimeMillis

@@ -7,9 +7,10 @@ import PushModel
 /// records in the old partitions are taken first. Publishers learn of the growth one after the other, so a key may have
 /// records in an old and an added partition.
 ///
-/// A publisher moves only to an added partition. If the new count gives its key another old partition, the publisher
-/// does not move. Otherwise the order of its events could not be kept (Operations, "A topic has got more partitions").
-/// A publisher with its own partitioner also moves to an added partition.
+/// A publisher that places its records by the hash of the key moves only if the new count gives an added partition. If
+/// it gives another old partition, the publisher stays in the partition where it was. Otherwise the order of its events
+/// could not be kept (Operations, "A topic has got more partitions"). A publisher with its own partitioner always moves
+/// to an added partition, once it has learnt of the growth.
 extension SimulationWorld {
     /// Plan and state of the growth. It is drawn with a separate generator, so that worlds without growth do not
     /// change.
@@ -19,7 +20,7 @@ extension SimulationWorld {
         private(set) var added: Int32 = 0
         /// Percentage of the run's events after which partitions are added.
         let atPercent: Int
-        /// Percentage of writes before which the publisher learns of the added partitions.
+        /// Chance, in percent, that a publisher learns of the added partitions just before it writes an event.
         private let learnPercent: Int
         fileprivate(set) var hasGrown = false
         /// The added partition to which a publisher writes after it has learnt of the growth, by activity or audience.

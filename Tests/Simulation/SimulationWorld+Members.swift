@@ -386,9 +386,10 @@ extension SimulationWorld {
             self.fail("member \(member): stamp \(flight.stampSeconds) after \(newest)")
         }
     }
-    /// Whether a takeover repeats an alert. The former owner made its last progress record before it heard that the
-    /// newest version had reached the member. So the next owner treats the push with the alert as unanswered. If a
-    /// later version leaves no room for the alert, the alert is sent alone.
+    /// Whether the push has an older stamp because a takeover repeats an alert. The former owner made its last progress
+    /// record before it heard that the newest version had reached the member. So the next owner treats the push with
+    /// the alert as unanswered, and sends the alert again. If the alert does not fit beside a later version, it goes in
+    /// a push of its own, which has the older stamp.
     private func isRepeated(_ flight: Flight, member: Int) -> Bool {
         guard flight.alert != nil, let card = self.members[member].cards[flight.activity],
             card.newestStampWorker != flight.worker

@@ -318,8 +318,8 @@ package final class SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// The partition to which an activity's records are written. All its events go to one partition, because one
-    /// producer sends them with one key.
+    /// The partition to which an activity's records are written now. One producer sends all events of the activity
+    /// with one key, so they go to one partition. It changes at most once: if the topic grows and the producer moves.
     func writtenPartition(of activity: Int) -> Int32 {
         if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes

@@ -9,8 +9,8 @@ struct ExplainDeadTokenTests {
     typealias Facts = ExplainFacts
     typealias Table = ExplainVerdictTests
 
-    /// If APNs answered 410 for a time before the registration, the verdict says so, and why the token is kept. Without
-    /// such an answer the push counts as unanswered.
+    /// A 410 answer of APNs says since when the token has been dead. If that time is before the token's registration,
+    /// the verdict says so, and why the token is kept. Without such an answer the push counts as unanswered.
     @Test func aTokenThatDiedBeforeItsRegistrationIsNamed() {
         func decide(_ deaths: Int?, _ change: (inout Facts) -> Void = { _ in }) -> ExplainVerdict {
             ExplainVerdict.decide(

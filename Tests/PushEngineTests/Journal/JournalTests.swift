@@ -31,7 +31,8 @@ import Testing
         #expect(bench.watermark() == offset + 1 && bench.openCount == 0)
     }
 
-    /// A state record that is already due waits for an outcome that is written meanwhile.
+    /// A state record is scheduled. If an outcome is written before the record is due, the record waits until the
+    /// outcome is acknowledged.
     @Test func whatIsDueWaitsForAnOutcomeThatComesMeanwhile() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

@@ -61,8 +61,8 @@ struct OutboxPaceTests {
         #expect(Self.handsOver(&pace, OutboxPace.recordCountMax, at: 1_000))
     }
 
-    /// The shard stops reading at 400 unacknowledged records. Records that gather must not use up that limit, so a
-    /// quarter of it is handed over at once.
+    /// The shard stops reading at 400 unacknowledged records. Records that gather must not use up that limit. So they
+    /// are handed over as soon as 100 have gathered, a quarter of the limit.
     @Test func aLowLimitOfUnacknowledgedRecordsIsNotUsedUpByGathering() {
         var pace = Self.pace(unacknowledgedMax: 400)
         #expect(!Self.handsOver(&pace, 99, at: 1_000))
