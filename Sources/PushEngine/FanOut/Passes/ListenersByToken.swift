@@ -1,9 +1,9 @@
 import PushModel
 
-/// Members that got the newest version or alert by token, although the ring is left to its channel. They have only
-/// lately begun to listen.
+/// Members that were sent the newest version or alert by token, although the ring is left to its channel. Most of them
+/// have only lately begun to listen.
 struct ListenersByToken {
-    /// Members that have got the newest version by token.
+    /// Members that were sent the newest version by token.
     private(set) var served: Set<MemberID> = []
     /// Members that had got the newest alert by token before the newest version arrived. If no broadcast is ever
     /// accepted, that alert goes round by token, and must not sound a second time for them. The set is not in
@@ -12,10 +12,11 @@ struct ListenersByToken {
     /// Stamp of the newest alert at the time when the newest version was left to the channel; 0: none.
     private var alertStampSeconds: Int64 = 0
 
-    /// Maximum number of members that are remembered.
+    /// Maximum number of members in each of the sets.
     static let countMax = MembersApart.skippedMax
 
-    /// Takes a newer version that is left to the channel. `alerted` is kept until there is a newer alert.
+    /// Takes a newer version that is left to the channel. While the newest alert stays the same, `alerted` is kept, and
+    /// members in `served` are added to it.
     /// - Parameters:
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - retries: what the ring's members wait for. A member that waits for the alert has not had it.
@@ -32,7 +33,7 @@ struct ListenersByToken {
     }
     /// Resumes after a former owner left the newest version to the channel.
     mutating func resume(alertStampSeconds: Int64?) { self.alertStampSeconds = alertStampSeconds ?? 0 }
-    /// Remembers that the member has got the newest version by token.
+    /// Remembers that the member is sent the newest version by token.
     mutating func markServed(_ member: MemberID) {
         if self.served.count < Self.countMax { self.served.insert(member) }
     }
@@ -41,7 +42,7 @@ struct ListenersByToken {
         if !self.served.isEmpty { self.served.remove(member) }
         if !self.alerted.isEmpty { self.alerted.remove(member) }
     }
-    /// Forgets all members: tokens bring the next version to the whole ring.
+    /// Forgets all members, because the ring is no longer left to its channel.
     mutating func removeAll() {
         self.served = []
         self.alerted = []

@@ -22,7 +22,7 @@ struct ServingEffects: Equatable {
     var aloneDeferredCount = 0
     /// Whether the member that is served was waiting for an alert that goes alone.
     var isAloneReturned = false
-    /// Whether the member is also owed the newest content, because no round brings it.
+    /// Whether the member that is served an alert alone is also owed the newest content, which no round will bring.
     var owesNewestBeside = false
 
     @inline(__always) var isEmpty: Bool {
@@ -36,8 +36,8 @@ struct MemberFailure {
     var notBeforeMillis: Int64
     /// Failures, including this one.
     var failures: FailureStreak
-    /// Whether the push brought an alert alone, and that alert is still the newest. The round will not bring the alert
-    /// again, so the member waits for it in the retry set.
+    /// Whether the push was to bring an alert alone, and that alert is still the newest. The round will not bring the
+    /// alert again, so the member waits for it in the retry set.
     var isNewestAlone = false
     var owesAlert = false
     /// Stamp of the oldest alert that the member has missed, by this failure or an earlier one.

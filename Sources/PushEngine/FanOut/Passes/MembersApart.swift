@@ -6,7 +6,8 @@ import PushModel
 /// The caller passes the `PassCourse`, which knows what the round reaches. A member may wait here although the round
 /// will reach it, too. It gets what is due only once.
 struct MembersApart {
-    /// Maximum number of members that are served before the round reaches them.
+    /// Number of skipped members at which late members are no longer served ahead of the round. It is also the maximum
+    /// number of members in `quietStamps`, and in `unhurried`.
     static let skippedMax = 4_096
 
     private(set) var retries = RetrySet()
@@ -14,17 +15,19 @@ struct MembersApart {
     private(set) var late = LateJoins()
     /// Number of late members that still wait and that the round does not reach.
     private(set) var lateCount = 0
-    /// Members that joined late and were served before the round reached them. The round skips them.
+    /// Members that have been sent the newest version before the round reaches them. The round skips them.
     private(set) var skipped: Set<MemberID> = []
-    /// Members that joined after an alert was taken, and that the alert's round reaches, with the alert's stamp. Neither
-    /// this alert nor an older one is for them. An older alert may be owed again when a newer one expires.
+    /// Members that an alert's round reaches but must not bring the alert, with the alert's stamp. They joined after
+    /// the alert, or have had it. Older alerts, which may be owed again when a newer one expires, are not for them
+    /// either.
     private var quietStamps: [MemberID: Int64] = [:]
     /// Stamp of the alert that is owed, or was owed last; 0: none has been owed.
     private var alertStampSeconds: Int64 = 0
     /// Members that joined after a version got priority 10, and that the version's round reaches. They have no right to
     /// priority 10. The set is not in `state`, so a next owner may give these members priority 10.
     private var unhurried: Set<MemberID> = []
-    /// Members that were lately served apart from the round, with the time of serving (steady clock).
+    /// Members that were lately served apart from the round, or before they joined, with the time of serving (steady
+    /// clock).
     private var recent = RecentlyServed()
 
     /// Number of members that are owed something, and that the round does not reach.
@@ -46,8 +49,8 @@ struct MembersApart {
         if version.withdrawsAlert { self.quietStamps = [:] }
         if version.withdrawsAlert, !version.hasAlert { self.retries.forgetAlerts() }
         guard !self.unhurried.isEmpty, version.isHigh || version.isFrequentHigh else { return }
-        // A version with priority 10 gives this priority to all members, including those that had no right to it
-        // before.
+        // The version's right to priority 10 is for all members with `frequent-updates`, for all others, or for both.
+        // They have the right even if they joined after an earlier version with priority 10.
         let (isHigh, isFrequentHigh) = (version.isHigh, version.isFrequentHigh)
         var left: Set<MemberID> = []
         for member in self.unhurried
@@ -62,8 +65,8 @@ struct MembersApart {
         self.quietStamps = [:]
         self.retries.forgetAlerts()
     }
-    /// Returns to the alert of an older version, because the newest alert has expired. The older alert is for members
-    /// that have not been met by its version's round.
+    /// Returns to the alert of an older version, because the newest alert has expired. Members in the retry set wait
+    /// for the older alert if they have missed it, or its version's round has not met them.
     mutating func returnToAlert(
         ofVersionAt index: Int, stampSeconds: Int64, _ course: PassCourse, in table: borrowing MemberTable
     ) {
@@ -87,8 +90,8 @@ struct MembersApart {
         }
         self.forgetLate(in: &table)
     }
-    /// Adapts to a round that has become shorter. Members that the round no longer reaches now count as late, or are
-    /// owed what they were waiting for.
+    /// Adapts to a round that has become shorter. Members that wait here, and that the round no longer reaches, now
+    /// count as owed the version.
     mutating func roundShortened(_ course: PassCourse, in table: borrowing MemberTable) {
         self.skipped = self.skipped.filter { course.isAhead(table.position(of: $0)) }
         self.lateCount = self.late.members.count { !course.isAhead(table.position(of: $0)) }
@@ -109,8 +112,8 @@ struct MembersApart {
         self.skipped = []
     }
     /// Leaves the newest version to the channel. Nothing is owed, except for an alert that no broadcast brings.
-    /// - Parameter sinceSeconds: members that wait for an alert, and joined then or later, continue to wait; `max`:
-    ///   none do.
+    /// - Parameter sinceSeconds: members that wait for an alert, and joined at this time or later, continue to wait;
+    ///   `max`: none do.
     mutating func leftToChannel(keepingAlertsSinceSeconds sinceSeconds: Int64, in table: inout MemberTable) {
         var owed: [(member: MemberID, entry: RetrySet.Entry)] = []
         if sinceSeconds < .max {
@@ -119,7 +122,7 @@ struct MembersApart {
         }
         self.end(in: &table)
         for (member, entry) in owed {
-            // The member waited for the round, which will no longer reach it.
+            // A member that waited for the round is due at once, because the round will no longer reach it.
             let isAnswerAwaited = table.flags(of: member).contains(.isInFlight)
             let notBefore = entry.notBeforeMillis == .max && !isAnswerAwaited ? .min : entry.notBeforeMillis
             self.retries.set(
@@ -142,7 +145,8 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // The retry set is full. With the offset 0, progress covers no join, and a next owner treats members as late.
+        // The retry set is full, so the member waits like a late one. While it is the first in the queue, its offset 0
+        // keeps progress records from covering any join. A next owner then takes members for late.
         if notBeforeMillis > nowMillis {
             self.recent.remember(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }
@@ -150,14 +154,13 @@ struct MembersApart {
     }
 
     // MARK: Joining and leaving
-    /// Takes a member into the ring. A member that is served at once gets no alert, because earlier alerts were not
-    /// for that member.
+    /// Takes a member into the ring. The member gets no alert from before its join.
     /// - Parameters:
     ///   - isAhead: whether the round reaches the member.
     ///   - notBeforeMillis: earliest time of a push to the member (steady clock). The member's phone may have got a
     ///     push shortly before.
-    ///   - hasVersions: whether the audience has something to send.
-    /// - Returns: the member's number among the late members; `nil`: the member is not late.
+    ///   - hasVersions: whether the audience has versions.
+    /// - Returns: the number of the member's late join; `nil`: the member is not late.
     mutating func joined(
         _ member: MemberID, isAhead: Bool, notBeforeMillis: Int64, distanceMillis: Int64, nowMillis: Int64,
         hasVersions: Bool, _ course: PassCourse, in table: inout MemberTable
@@ -212,8 +215,8 @@ struct MembersApart {
         table.insertFlag(.isLate, of: member)
         let number = self.late.joined(member, offset: offset)
         if isAhead {
-            // If the member leaves, its number stays in the sets. The next member with that number will have joined
-            // even later, so the sets are right for that member, too.
+            // If the member leaves, its `MemberID` stays in `quietStamps` and `unhurried`. The next member with that id
+            // will have joined even later, so both are right for that member, too.
             self.keepQuiet(member, course)
             self.keepUnhurried(member, course)
         } else {
@@ -223,22 +226,23 @@ struct MembersApart {
     }
     /// Remembers the offset in `state` of the join with that number.
     mutating func lateJoinWritten(_ number: UInt32, at offset: Int64) { self.late.written(number, at: offset) }
-    /// Remembers a member that joined after the alert that goes round, if the alert's round will reach it.
+    /// Remembers that the alert that goes round is not for the member, which joined after the alert or has had it.
     mutating func keepQuiet(_ member: MemberID, _ course: PassCourse) {
         guard course.owesAlert else { return }
         if self.quietStamps.count >= Self.skippedMax { self.forgetOlderQuiet() }
         if self.quietStamps.count < Self.skippedMax { self.quietStamps[member] = self.alertStampSeconds }
     }
-    /// Forgets members that joined after an older alert, but not after the one that is owed.
+    /// Forgets members that must not get an older alert, but may get the one that is owed.
     private mutating func forgetOlderQuiet() {
         self.quietStamps = self.quietStamps.filter { $0.value >= self.alertStampSeconds }
     }
     /// Sets the alert that is owed now.
     /// - Parameter stampSeconds: the alert's stamp.
     mutating func owesAlert(stampSeconds: Int64) { self.alertStampSeconds = stampSeconds }
-    /// Members that joined after the alert that is owed, and that the alert's round reaches. The alert is not for them.
+    /// Members that the owed alert's round reaches but must not bring the alert: they joined after the alert, or have
+    /// had it.
     var quiet: Set<MemberID> { Set(self.quietStamps.keys.filter { self.isQuiet($0) }) }
-    /// Whether the member joined after the alert that is owed.
+    /// Whether the owed alert is not for the member, because the member joined after the alert or has had it.
     func isQuiet(_ member: MemberID) -> Bool {
         self.quietStamps[member].map { $0 >= self.alertStampSeconds } ?? false
     }
@@ -247,7 +251,7 @@ struct MembersApart {
     private mutating func keepUnhurried(_ member: MemberID, _ course: PassCourse) {
         if course.isHigh, self.unhurried.count < Self.skippedMax { self.unhurried.insert(member) }
     }
-    /// Remembers a member that was served before the round reached it.
+    /// Lets the round skip a member, which has been sent the newest version.
     mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
     /// Earliest time to meet a member that was served apart from the round or waits (steady clock). `Int64.min`:
     /// nothing here delays it.
@@ -258,7 +262,7 @@ struct MembersApart {
     }
 
     // MARK: Serving apart from the round
-    /// The next member that is tried again.
+    /// The next member that is tried again; `nil`: none is due.
     /// - Parameters:
     ///   - hasAlert: whether some members may be owed an alert.
     ///   - alertGoesAlone: whether the alert does not fit beside the newest content.
@@ -276,8 +280,8 @@ struct MembersApart {
             }
             self.retries.remove(member)
             guard entry.isOwed else {
-                // The round will reach the member. But the round does not repeat an earlier alert or priority 10, and
-                // the newest version may expire before then.
+                // The round will reach the member. Its entry is kept only for what the round may not bring: an earlier
+                // alert, priority 10, or an older version if the newest expires first.
                 if entry.owesAlert || entry.mayBeHigh || course.keepsOlder {
                     entry.notBeforeMillis = .max
                     self.retries.set(entry, for: member)
@@ -289,7 +293,8 @@ struct MembersApart {
             if isAlone {
                 effects.isAloneReturned = true
                 if !self.comesRound(to: member, course, in: table) {
-                    // The newest content follows. It is still owed to the member, because no round brings it there.
+                    // The newest content follows the alert. It is still owed to the member, because no round will bring
+                    // it.
                     self.retries.set(RetrySet.Entry(notBeforeMillis: .max, isOwed: true), for: member)
                     effects.owesNewestBeside = true
                 }
@@ -300,7 +305,8 @@ struct MembersApart {
         }
         return nil
     }
-    /// The next late member that can be served; `nil`: there is none, or too many members were served apart lately.
+    /// The next late member that can be served; `nil`: there is none, or too many members were served apart from the
+    /// round lately.
     @inline(never) mutating func nextLate(
         distanceMillis: Int64, nowMillis: Int64, _ course: PassCourse, in table: inout MemberTable
     ) -> MemberServing? {
@@ -343,8 +349,8 @@ struct MembersApart {
     @inline(__always) @discardableResult mutating func forgetSkip(_ member: MemberID) -> Bool {
         !self.skipped.isEmpty && self.skipped.remove(member) != nil
     }
-    /// Whether the member joined after the alert that goes round. The mark is removed, because the round has reached
-    /// the member. A mark about an older alert stays, because that alert may be owed again.
+    /// Whether the alert that goes round is not for the member. The mark is removed, because the round has reached the
+    /// member. A mark about an older alert stays, because that alert may be owed again.
     @inline(__always) mutating func forgetQuiet(_ member: MemberID) -> Bool {
         guard !self.quietStamps.isEmpty, self.isQuiet(member) else { return false }
         self.quietStamps[member] = nil
@@ -378,8 +384,8 @@ struct MembersApart {
     }
 
     // MARK: Answers
-    /// Takes the failure of a push to the member. The push's content is still owed, unless the round brings it or
-    /// something newer.
+    /// Takes the failure of a push to the member, which now waits in the retry set. There it is owed the newest
+    /// version, unless the round will bring that version.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(
         _ member: MemberID, _ failure: MemberFailure, _ course: PassCourse, in table: borrowing MemberTable

@@ -13,10 +13,10 @@ extension Pass {
         !self.course.isUnderWay && self.apart.retries.count == 0 && self.apart.lateCount == 0
             && self.inFlight.count == 0
     }
-    /// Number of members that are owed something, including those whose push is unanswered. A member that is owed an
-    /// alert alone and then the newest content counts twice.
+    /// Number of pushes that members are owed, including unanswered ones. A member may be owed two: an alert alone and
+    /// then the newest content, or something newer than its unanswered push.
     @inline(__always) var waitingCount: Int { self.unsentCount + self.inFlight.count }
-    /// Number of members that are owed something and have no unanswered push.
+    /// Number of pushes that members are owed and that have not left.
     @inline(__always) var unsentCount: Int {
         self.course.aheadCount - self.apart.skipped.count + self.course.aloneCount + self.apart.owedCount
     }
@@ -29,7 +29,7 @@ extension Pass {
     }
     /// Whether the member has got the newest version by its token, and waits for nothing.
     @inline(__always) func hasServed(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
-        // While the channel serves, only `byToken` shows who has got the version for certain.
+        // While the channel serves, only `byToken` shows for certain who has got the version.
         (!self.channel.serves || self.channel.byToken.served.contains(member))
             && table.flags(of: member).isDisjoint(with: [.isLate, .isInFlight]) && self.apart.retries[member] == nil
             && !self.comesRound(to: member, in: table)
@@ -48,15 +48,16 @@ extension Pass {
     }
     /// Whether the member may still need an alert that is left to the channel.
     @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
-        // Members that joined later, have been served since, or wait for the version without its alert do not need it.
+        // A late member does not need it, nor does a member that was sent the version by token. For members in the
+        // retry set, `awaitsAlert` has the answer.
         !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
             && self.apart.retries[member] == nil
     }
 
     // MARK: Listeners
-    /// Members that must not get the newest alert when it becomes owed to all. They joined while the newest version
-    /// was broadcast, or had got the alert by token before. Members that wait for the alert are not listed. Listed
-    /// members may still wait for an answer, or for their next attempt.
+    /// Members that must not get the newest alert when it becomes owed to all. They joined while the newest version was
+    /// broadcast, were sent that version by token, or had got the alert by token before. Some may still wait for an
+    /// answer, or for their next attempt.
     var lateListeners: [MemberID] {
         let alerted = self.channel.byToken.alerted.filter { !self.awaitsAlert($0) }
         let waiting = self.channel.serves ? self.apart.retries.members.filter { !self.awaitsAlert($0) } : []

@@ -3,35 +3,35 @@ import PushModel
 /// How far a partition has brought the newest version to the members of one ring (fan-out contract: Passes,
 /// Supersession).
 ///
-/// The ring is a circle of positions, and the pass goes round it: `course` has its position. Members that it does not
-/// simply meet at their positions are `apart`. The pass counts what its members are owed.
+/// The ring is a circle of positions, and the pass goes round it: `course` has the pass's position. `apart` has the
+/// members that the pass does not simply meet at their positions.
 ///
-/// A pass only decides; the engine journals, sends and counts. Functions that every push calls are inlined, because a
-/// pass that is passed to a function is copied, and a pass is large.
+/// A pass only decides, and knows how much its members are owed. The engine journals, sends and counts. Functions that
+/// every push calls are inlined: a call would copy the pass, which is large.
 struct Pass {
-    /// Number of members that are owed something.
+    /// What members are owed, as in `waitingCount`.
     struct Owed: Equatable {
         var all = 0
-        /// Number of owed members that wait for an alert that goes alone. `all` contains them.
+        /// Number of members to which the round has yet to bring an alert that goes alone. `all` contains them.
         var alone = 0
     }
     /// A member that may miss a version's broadcast, and gets the version by token.
     struct Missing {
         var member: MemberID
-        /// Whether the member gets the alert together with the content. If so, the member's phone ignores the broadcast
-        /// with that alert, which has the same stamp.
+        /// Whether the push by token must also bring the alert. The broadcast has the push's stamp, so a phone that has
+        /// had the push ignores the broadcast and its alert.
         var owesAlert: Bool
     }
     /// Number of positions in one lap.
     static let circle = PassCourse.circle
-    /// Maximum number of members that the round skips, and of members that its alert is not for.
+    /// Maximum length of a progress record's lists of skipped members, and of members that the alert is not for.
     static let skippedMax = MembersApart.skippedMax
 
     let ring: RingID
     let environment: PushEnvironment
     /// The channel that the pass's members listen on.
     private(set) var channel: PassChannel
-    /// The lane by which the pass's pushes leave; `none`: a restore has not read the audience's name yet.
+    /// The lane by which the pass's pushes leave; `none`: the audience's name is not known.
     private(set) var lane: LaneIndex
     private(set) var course: PassCourse
     private(set) var apart = MembersApart()
@@ -42,10 +42,10 @@ struct Pass {
     /// The members that the round meets next. They were looked up ahead of the course's position.
     private var upcoming = RingLookAhead()
     private var marks = PassMarks()
-    /// The time before which no member is met (steady clock). A former owner may have pushed until shortly before.
+    /// The time before which no member is met (steady clock). A former owner may have pushed until the takeover.
     private var notBeforeMillis: Int64 = .min
 
-    /// Creates a pass whose rounds are all over. Members that join its ring are late.
+    /// Creates a pass whose rounds are all over. Members that join its ring are late if there is a version.
     /// - Parameters:
     ///   - versionCount: number of versions that the audience has here already.
     ///   - channelID: empty: a restore has not read it, or there is no channel.
@@ -79,7 +79,7 @@ struct Pass {
     /// Marks an alert as missed by the members that wait for it, because a newer alert replaces it.
     /// - Parameter stampSeconds: stamp of the alert that is replaced.
     mutating func alertReplaced(stampSeconds: Int64) { self.apart.alertReplaced(stampSeconds: stampSeconds) }
-    /// Drops the newest version, which has expired. Members that it did not reach are owed the previous one.
+    /// Drops the newest version, which has expired. `PassCourse.Rest` says what members are owed instead.
     /// - Parameters:
     ///   - count: number of members of the ring.
     ///   - alertGoesAlone: whether an alert that is still owed does not fit beside the previous version.
@@ -96,8 +96,8 @@ struct Pass {
         self.course.forgetAlert()
         self.apart.alertEnded()
     }
-    /// Returns to the alert of an older version, because the newest alert has expired. The older alert is for members
-    /// that have not been met by its version's round.
+    /// Returns to the alert of an older version, because the newest alert has expired. It is owed to members that its
+    /// version's round has not met, or that missed it and wait.
     mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
         self.course.returnToAlert(ofVersionAt: index)
         self.apart.returnToAlert(ofVersionAt: index, stampSeconds: stampSeconds, self.course, in: table)
@@ -134,8 +134,8 @@ struct Pass {
     /// - Parameters:
     ///   - versionCount: number of versions that the audience has.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
-    ///   - alertsSinceSeconds: members that joined then or later still wait for their alert, which no broadcast
-    ///     brings; `max`: nobody does.
+    ///   - alertsSinceSeconds: members that joined at this time or later continue to wait for their alert, which no
+    ///     broadcast brings; `max`: nobody does.
     ///   - missing: members that may miss the broadcast.
     ///   - distanceMillis: the least time between two pushes to a member.
     ///   - nowMillis: the present time (steady clock).
@@ -167,7 +167,7 @@ struct Pass {
         self.channel.resumed(alertStampSeconds: alertStampSeconds)
         for member in served { self.channel.served(member) }
     }
-    /// Ends the channel's service, because tokens bring the next version.
+    /// Ends the channel's service. Nothing is left to the channel until `leaveToChannel`.
     mutating func leaveChannel() { self.channel.ended() }
     /// Ends the channel's service, and lets the alert that no broadcast has brought be owed by token. It is owed to all
     /// members except `lateListeners`.
@@ -202,8 +202,8 @@ struct Pass {
             alertGoesAlone: alertGoesAlone)
         self.apart.roundBegan(keepsOlder: self.course.keepsOlder, in: &table)
         for member in served where self.apart.retries[member] == nil { self.apart.skip(member) }
-        // A newer version may replace this one before the round reaches these members. The alert's round continues
-        // then, and the alert is not for them.
+        // A newer version may replace this one before the round reaches these members. The alert's round then
+        // continues, but not for these members.
         for member in others { self.apart.keepQuiet(member, self.course) }
     }
 
@@ -213,7 +213,7 @@ struct Pass {
     ///   - notBeforeMillis: earliest time of a push to the member (steady clock). The member's phone may have got a
     ///     push shortly before.
     ///   - distanceMillis: the least time between two pushes to a member.
-    ///   - hasVersions: whether the audience has something to bring.
+    ///   - hasVersions: whether the audience has versions.
     /// - Returns: the number of the member's late join; `nil`: there is no version, or the member waits in the retry
     ///   set.
     mutating func joined(
@@ -247,7 +247,7 @@ struct Pass {
     /// - Returns: whether the round will meet it.
     private mutating func joined(_ ringPosition: UInt64) -> Bool {
         let there = self.course.joined(ringPosition)
-        // These positions were looked up before the member joined, so the look-ahead lacks the member and is dropped.
+        // The look-ahead covers the member's position but lacks the member, so it is dropped.
         if there < self.upcoming.end { self.upcoming.forget() }
         return self.course.isAhead(ringPosition)
     }
@@ -264,7 +264,7 @@ struct Pass {
         self.channel.left(member)
         return notBefore
     }
-    /// When a member may be met again, no matter where its position is (steady clock).
+    /// Earliest time of the next push to a member, by the round or apart from it (steady clock).
     private mutating func restedMillis(
         _ member: MemberID, at ringPosition: UInt64, distanceMillis: Int64, nowMillis: Int64
     ) -> Int64 {
@@ -279,7 +279,7 @@ struct Pass {
     }
 
     // MARK: Serving
-    /// The next member, and what it gets. The member counts as met from now on. `nil`: nobody can be served now.
+    /// The next member, which counts as served from now on, and what it is sent; `nil`: nobody can be served now.
     /// - Parameters:
     ///   - hasAlert: whether some members may be owed an alert.
     ///   - alertGoesAlone: whether the alert does not fit beside the newest content.
@@ -300,7 +300,7 @@ struct Pass {
         return self.nextOfRound(
             hasAlert: hasAlert, distanceMillis: distanceMillis, nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// Whether it is time to try a member again.
+    /// Whether a member may be due to be tried again.
     @inline(__always) func hasDueRetry(nowMillis: Int64) -> Bool { self.apart.retries.nextDueMillis <= nowMillis }
     @inline(__always) private mutating func nextApart(
         hasAlert: Bool, alertGoesAlone: Bool, distanceMillis: Int64, nowMillis: Int64, in table: inout MemberTable,
@@ -418,7 +418,7 @@ struct Pass {
     }
     /// Marks the pass as in its lane's queue.
     @inline(__always) mutating func queued() { self.isQueued = true }
-    /// Marks the pass as out of the queue, because it has nobody to serve.
+    /// Marks the pass as out of its lane's queue, because none of its members can be served now.
     @inline(__always) mutating func dequeued() { self.isQueued = false }
 
     // MARK: Answers
@@ -426,12 +426,12 @@ struct Pass {
     @inline(__always) mutating func pushLeft(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.left(push, in: &store)
     }
-    /// Removes an answered push from the pushes in flight, no matter what the answer is. The store still has the push.
+    /// Removes an answered push from the pushes in flight, no matter what the answer is. The push stays in the store.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.inFlight.answered(push, in: &store)
     }
-    /// Takes a failed push to the member. The push's content is still owed, unless the round brings it or something
-    /// newer.
+    /// Takes a failed push to the member, which now waits in the retry set. There it is owed the newest version, unless
+    /// the round will bring that version.
     /// - Returns: whether the member is owed something that was not counted before.
     mutating func failed(_ member: MemberID, _ failure: MemberFailure, in table: borrowing MemberTable) -> Bool {
         self.apart.failed(member, failure, self.course, in: table)
@@ -450,12 +450,12 @@ struct Pass {
     }
 
     // MARK: What state says
-    /// Lets all members rest, because a former owner may have pushed to them until shortly before.
+    /// Lets all members rest, because a former owner may have pushed to them shortly before the takeover.
     /// - Parameter millis: earliest time at which a member may be met (steady clock).
     mutating func rests(untilMillis millis: Int64) { self.notBeforeMillis = max(self.notBeforeMillis, millis) }
     /// Extends the horizon for the progress record that is written now.
     /// - Parameters:
-    ///   - members: number of members that may be met before the following record.
+    ///   - members: number of members that may be met before the next progress record.
     ///   - count: number of members of the ring.
     mutating func extendHorizon(members: Int, of count: Int) { self.course.extendHorizon(members: members, of: count) }
     /// Lets the pass continue to the horizon in its last progress record, because Kafka has that record.
@@ -476,22 +476,23 @@ struct Pass {
         self.notBeforeMillis = notBeforeMillis
         self.course.countAhead(self.ring, in: table)
     }
-    /// Restores a member that the record lists as waiting or unanswered.
+    /// Restores a member that waits: a progress record lists it as waiting or unanswered, or its own record says that
+    /// it is owed an alert.
     mutating func restoreWaiting(
         _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64 = .max
     ) {
         self.apart.restoreWaiting(
             member, isAhead: isAhead, owesAlert: owesAlert, alertsMissedSinceSeconds: alertsMissedSinceSeconds)
     }
-    /// Restores a member that the round skips, as the record says.
+    /// Restores a member that the round skips, as the progress record says.
     mutating func restoreSkipped(_ member: MemberID) { self.apart.skip(member) }
-    /// Restores a member to which the round brings no alert, as the record says.
+    /// Restores a member to which the round must not bring the alert.
     mutating func restoreQuiet(_ member: MemberID) { self.apart.keepQuiet(member, self.course) }
-    /// Restores a late member from its join at this offset, which the progress does not cover.
+    /// Restores a late member. The progress record does not cover its join, whose record is at `offset` in `state`.
     mutating func restoreLate(_ member: MemberID, offset: Int64, in table: inout MemberTable) {
         let position = table.position(of: member)
-        // The alert's round may reach further than that of any version here, because the alert belongs to a version
-        // that will be taken again.
+        // The alert's round may end later than the round of every version here. The restore will take the alert's own
+        // version again later.
         if self.course.isAlertAhead(position) { self.restoreQuiet(member) }
         self.apart.wait(
             late: member, isAhead: self.course.isAhead(position), offset: offset, self.course, in: &table)

@@ -10,7 +10,7 @@ struct PassChannel {
     private(set) var id: [UInt8]
     /// Whether the newest version reaches the members by broadcast.
     private(set) var serves = false
-    /// Members that got the newest version or alert by token.
+    /// Members that were sent the newest version or alert by token.
     private(set) var byToken = ListenersByToken()
     /// Members that have lately begun to listen.
     private var recent = RecentListeners()
@@ -24,8 +24,8 @@ struct PassChannel {
     mutating func named(_ id: [UInt8]) { self.id = id }
     /// Leaves a newer version to the channel.
     /// - Parameters:
-    ///   - late: members that joined while the channel served, and are not owed the alert. The next version does not
-    ///     bring them the alert either.
+    ///   - late: members that the newest alert is not for: see `Pass.lateListeners`. If the newer version's alert is
+    ///     the same, it is not for them either.
     ///   - alertStampSeconds: the newest alert's stamp; `nil`: there is none.
     ///   - retries: what the ring's members wait for.
     mutating func began(late: [MemberID], alertStampSeconds: Int64?, retries: borrowing RetrySet) {
@@ -38,13 +38,12 @@ struct PassChannel {
         self.serves = true
         self.byToken.resume(alertStampSeconds: alertStampSeconds)
     }
-    /// Ends the service: tokens bring the next version.
+    /// Ends the service: nothing is left to the channel from now on.
     mutating func ended() {
         self.serves = false
         self.byToken.removeAll()
     }
-    /// Remembers a member that gets the newest version by its token while the channel serves. The broadcast may have
-    /// left before the member joined.
+    /// Remembers a member that is sent the newest version by its token, if the channel serves.
     @inline(__always) mutating func served(_ member: MemberID) {
         if self.serves { self.byToken.markServed(member) }
     }

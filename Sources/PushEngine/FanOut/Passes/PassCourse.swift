@@ -4,8 +4,8 @@ import PushModel
 /// newest alert and of priority 10.
 ///
 /// Positions are not reset after a lap: the same position one lap later is `circle` more. A round ends where it began,
-/// one lap later. If an alert goes alone, the newest version's round is longer. Members ahead of each end are counted
-/// as they join, leave and are met, so the ring is not searched to count them.
+/// one lap later. If an alert goes alone, the newest version's round is longer. Members between the pass and each end
+/// are counted as they join, leave and are met, so the ring is not searched to count them.
 struct PassCourse {
     /// Number of positions in one lap.
     static let circle = Int64(RingPosition.end)
@@ -36,14 +36,15 @@ struct PassCourse {
     /// The round of an alert that does not fit beside the newest content; `nil`: the alert fits, or is owed to nobody.
     /// Members ahead get the version that brought the alert, and a lap later the newest.
     private(set) var alone: Target?
-    /// The end of priority 10. Members before this position may be sent some version with priority 10. Members with
-    /// `frequent-updates` have an end of their own, by their own ledger.
+    /// The end of priority 10 for members without `frequent-updates`. Those before this position may be sent some
+    /// version with priority 10.
     private(set) var highUntil: Int64 = 0
+    /// The end of priority 10 for members with `frequent-updates`, which have a ledger of their own.
     private(set) var frequentHighUntil: Int64 = 0
-    /// The end of what the last record in `state` allows. The pass goes no further at priority 10, so that nobody gets
-    /// priority 10 twice after a crash.
+    /// The end of what the last acknowledged progress record allows. The pass goes no further at priority 10, so that
+    /// nobody gets priority 10 twice after a crash.
     private(set) var horizon: Int64 = 0
-    /// The value that the horizon gets when the record on its way is acknowledged.
+    /// The value that the horizon gets when Kafka has acknowledged the progress record that was written last.
     private(set) var nextHorizon: Int64 = 0
     /// The position before which a former owner may already have met members at priority 10.
     private var highFrom: Int64 = 0
@@ -60,7 +61,7 @@ struct PassCourse {
     @inline(__always) var until: Int64 { max(self.targets.last?.until ?? 0, self.alone?.until ?? 0) }
     /// Number of members that the newest version's round has not met yet.
     @inline(__always) var aheadCount: Int { self.targets.last?.ahead ?? 0 }
-    /// Number of members that still have to get an alert alone.
+    /// Number of members to which the round has yet to bring an alert alone.
     @inline(__always) var aloneCount: Int { self.alone?.ahead ?? 0 }
     /// The end of the newest alert's round.
     @inline(__always) var alertUntil: Int64 { self.alertTarget.until }
@@ -68,9 +69,10 @@ struct PassCourse {
     @inline(__always) var owesAlert: Bool { self.position < self.alertUntil }
     /// Whether the next member gets the alert's own version, and the newest a lap later.
     @inline(__always) var isAlone: Bool { self.alone.map { self.position < $0.until } ?? false }
-    /// Whether the next member may have priority 10.
+    /// Whether some version still gives priority 10 at this position: to members with `frequent-updates`, to the
+    /// others, or to both.
     @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
-    /// Whether some version gives the next member a right to priority 10.
+    /// Whether the next member may have priority 10. Before `highFrom` it may have had priority 10 already.
     @inline(__always) func mayBeHigh(isFrequent: Bool) -> Bool {
         guard self.position >= self.highFrom else { return false }
         return self.position < (isFrequent ? self.frequentHighUntil : self.highUntil)
@@ -155,18 +157,20 @@ struct PassCourse {
         self.endSecondLaps()
         guard !self.targets.isEmpty else { return .nothing }
         guard alertGoesAlone, self.owesAlert else { return .former }
-        // The previous version goes to all members, because members with and without it are mixed.
+        // The previous version goes to all members, because those that have it and those that lack it are mixed in the
+        // ring.
         self.targets.removeLast()
         self.goRound(count: count, alertGoesAlone: true)
         return .formerAnew
     }
-    /// Ends every round after one lap from here at most. If no alert goes alone, one lap is enough to meet all members.
+    /// Shortens rounds that end more than one lap from here to one lap. If no alert goes alone, one lap is enough to
+    /// meet all members.
     private mutating func endSecondLaps() {
         for index in self.targets.indices {
             self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)
         }
     }
-    /// Lets the alert be owed to all again.
+    /// Lets the newest alert be owed to all members.
     mutating func oweAlertAgain(count: Int) {
         self.alertTarget = Target(until: self.position + Self.circle, ahead: count)
     }
@@ -178,8 +182,8 @@ struct PassCourse {
         self.targets[self.targets.count - 1].until = self.position + Self.circle
         self.alone = nil
     }
-    /// Returns to the alert of an older version, because the newest alert has expired. The older alert is for members
-    /// that have not been met by its version's round.
+    /// Returns to the alert of an older version, because the newest alert has expired. The older alert is owed to
+    /// members that its version's round has not met.
     mutating func returnToAlert(ofVersionAt index: Int) {
         let older = self.targets[index]
         if older.until < self.alertTarget.until { self.alertTarget = older }
@@ -240,17 +244,17 @@ struct PassCourse {
     }
 
     // MARK: What state says
-    /// Extends the horizon for the record that is written now.
+    /// Extends the horizon for the progress record that is written now.
     /// - Parameters:
-    ///   - members: number of members that may be met before the following record.
+    ///   - members: number of members that may be met before the next progress record.
     ///   - count: number of members of the ring.
     mutating func extendHorizon(members: Int, of count: Int) {
         let isEnough = members >= count
         self.nextHorizon = self.position + (isEnough ? Self.circle : Self.circle / Int64(count) * Int64(members))
     }
-    /// Moves the horizon as far as the record says, because `state` has the record.
+    /// Moves the horizon to where the progress record puts it, because `state` has that record.
     mutating func horizonWritten() { self.horizon = self.nextHorizon }
-    /// Restores the course from its record. Members ahead are counted later.
+    /// Restores the course from the pass's progress record. The caller then counts the members ahead with `countAhead`.
     mutating func restore(
         position: Int64, untils: [Int64], aloneUntil: Int64?, alertUntil: Int64, highUntil: Int64,
         frequentHighUntil: Int64, horizon: Int64
@@ -265,8 +269,8 @@ struct PassCourse {
         self.nextHorizon = position
         self.highFrom = horizon
     }
-    /// Counts again how many members are ahead of each end. A round longer than one lap meets some members twice;
-    /// `alone` counts the first time.
+    /// Counts again how many members are between the pass and each end. A round longer than one lap meets some members
+    /// twice; `alone` counts the first time.
     mutating func countAhead(_ ring: RingID, in table: borrowing MemberTable) {
         for index in self.targets.indices { self.targets[index].ahead = 0 }
         self.alone?.ahead = 0

@@ -7,9 +7,9 @@ import PushModel
 struct PassTraces {
     /// Maximum number of passes traced at a time.
     static let liveMax = 256
-    /// Number of pushes of a pass whose answers are reported in any case: the first ones.
+    /// Number of answers of a pass that are reported in any case: the first ones.
     static let examplesMax = 8
-    /// Maximum number of further pushes of a pass whose answers are reported, because they failed.
+    /// Maximum number of later answers of a pass that are reported, because the pushes failed.
     static let failedExamplesMax = 8
     /// Age up to which an event's passes are traced, milliseconds. What becomes of members that join later does not
     /// belong in the event's trace.
@@ -68,7 +68,7 @@ struct PassTraces {
         return id
     }
     mutating func end(_ key: Key) -> Live? { self.live.removeValue(forKey: key) }
-    /// Takes an answered push that brought the version or start of `key`.
+    /// Takes the answer to a push of the version or start of `key`.
     /// - Returns: the pass under which the push is reported; `nil`: it is not reported.
     mutating func takeExample(_ key: Key, life: Int64?, stampSeconds: Int64, isAccepted: Bool) -> Live? {
         guard var live = self.live[key], live.stampSeconds == stampSeconds, live.life == life ?? live.life,
@@ -83,8 +83,8 @@ extension FanOut {
     // MARK: Begin
     /// Begins traces of what the crowd newly brings to its members.
     /// - Parameter stampSeconds: stamp of the version that has arrived. If the crowd's newest version is another one,
-    ///   the arrived version has already expired, and the trace counts as resumed. `nil`: none has arrived, and tokens
-    ///   now bring what a channel was to bring.
+    ///   the arrived version has already expired, and the trace counts as resumed. `nil`: none has arrived, but a
+    ///   channel or tokens now bring the newest one.
     @inline(__always) mutating func beginPassTraces(
         _ crowd: CrowdID, taken stampSeconds: Int64?, in core: inout ShardCore, now: EngineTime
     ) {
@@ -142,7 +142,7 @@ extension FanOut {
     }
 
     // MARK: Pushes
-    /// Reports the answer to a push of a traced crowd.
+    /// Reports the answer to a push, if its version or start is traced and the answer is one of the examples.
     @inline(never) mutating func traceAnswer(_ answer: PushAnswer, push: MemberPush, in core: inout ShardCore) {
         let isAccepted =
             switch answer.result {
@@ -170,8 +170,8 @@ extension FanOut {
         if self.traces.isTraced(crowd), self.crowds[crowd].isFinished {
             self.endPassTrace(crowd, .finished, in: &core)
         }
-        // The counts decide, because rounds may still have pushes of an earlier start, or drop a push before its
-        // answer is counted.
+        // The start's counts decide, because rounds may still have pushes of an earlier start, or drop a push before
+        // its answer is counted.
         if self.crowds[crowd].isStartTraced, self.crowds[crowd].startCounts.waitingCount == 0 {
             self.endStartTrace(crowd, .finished, in: &core)
         }
@@ -182,7 +182,7 @@ extension FanOut {
         self.endPassTrace(crowd, end, in: &core)
         self.endStartTrace(crowd, end, mayGoOn: true, in: &core)
     }
-    /// Ends the trace of the crowd's version, which does not continue.
+    /// Ends the trace of the crowd's version, if the version is traced.
     @inline(__always) mutating func endPassTrace(_ crowd: CrowdID, _ end: PassEnd, in core: inout ShardCore) {
         if self.traces.isTraced(crowd) { self.endUpdateTrace(crowd, end, in: &core) }
     }

@@ -1,4 +1,4 @@
-/// Unanswered pushes of one round: a list within the store of pushes.
+/// Unanswered pushes of one pass, or of one start round: a list within the store of pushes.
 struct PushesInFlight {
     private(set) var count = 0
     /// The newest push. Each push names the one sent before it.
@@ -9,7 +9,7 @@ struct PushesInFlight {
         store.link(push, into: &self.first)
         self.count += 1
     }
-    /// Removes a push that has been answered. The store still has the push.
+    /// Removes a push that has been answered. The push stays in the store.
     mutating func answered(_ push: MemberPushID, in store: inout MemberPushStore) {
         store.unlink(push, from: &self.first)
         self.count -= 1

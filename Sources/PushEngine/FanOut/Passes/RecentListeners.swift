@@ -44,7 +44,7 @@ struct RecentListeners {
     /// Members that joined at that time or later, in the order of their joins. Some may have left since, or joined
     /// twice. `nil`: not all of them are known.
     ///
-    /// Joins before that time are forgotten, because the next version is hardly ever older.
+    /// Joins before that time are forgotten, because later calls hardly ever ask for an earlier time.
     mutating func joined(sinceMillis millis: Int64) -> [Join]? {
         while let first = self.joins.first, first.joinedMillis < millis { self.forgetFirst() }
         guard self.forgottenMillis < millis else { return nil }

@@ -3,8 +3,8 @@ import DequeModule
 /// Members that were served apart from the round a moment ago. The round does not serve them again before the least
 /// time between two pushes is over.
 struct RecentlyServed {
-    /// Number of remembered members at which late members are not served. Members that are tried again are served all
-    /// the same.
+    /// Number of remembered members at which no further late members are served. Members in the retry set are served
+    /// all the same.
     static let countMax = 4_096
     private var millis: [MemberID: Int64] = [:]
     private var order: Deque<(member: MemberID, millis: Int64)> = []

@@ -23,7 +23,7 @@ struct RetrySet {
     }
     /// Number of owed members at which the pass stops.
     static let countMax = 1_024
-    /// Maximum number of members that wait. The pass stops there, unless its round will still reach each of them.
+    /// Number of waiting members at which the pass stops, unless its round will still reach each of them.
     static let totalMax = 4_096
     private var entries: [MemberID: Entry] = [:]
     /// The time before which no member outside `due` is due (steady clock). It may be too early.

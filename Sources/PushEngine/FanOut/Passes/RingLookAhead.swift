@@ -27,7 +27,7 @@ struct RingLookAhead {
     /// Lowers the end by whole laps.
     /// - Parameter laps: number of positions in these laps.
     mutating func rebase(by laps: Int64) { self.end -= laps }
-    /// Forgets what was looked up, because a member has joined or left.
+    /// Forgets what was looked up.
     mutating func forget() {
         self.entries.removeAll(keepingCapacity: true)
         self.passedCount = 0
