@@ -11,10 +11,10 @@ public struct AppCounters: Sendable, Equatable {
     public var notProcessed: UInt64 = 0
     /// Requests without an answer, whose result is unknown.
     public var unknown: UInt64 = 0
-    /// Number of refused requests by reason: one that the table knows, `unknownReason` or `noReason`.
+    /// Number of refused requests by reason. A key is a reason that `ReasonTable` knows, `unknownReason` or `noReason`.
     public private(set) var refusals: [String: UInt64] = [:]
 
-    /// Key for a reason that is not in the table.
+    /// Key for a reason that `ReasonTable` does not know.
     public static let unknownReason = "other"
     /// Key for an answer without a reason.
     public static let noReason = "none"
@@ -30,6 +30,6 @@ public struct AppCounters: Sendable, Equatable {
         self.refusals[known, default: 0] += 1
     }
 
-    /// Adds another shard's `refusals` to this one's. The rows of metrics sum all other counts.
+    /// Adds the `refusals` of another shard. The rows of metrics add up all other counts.
     public mutating func addRefusals(_ other: AppCounters) { self.refusals.merge(other.refusals, uniquingKeysWith: +) }
 }

@@ -6,7 +6,8 @@ public struct AppConfiguration: Sendable {
     /// What happens to a high-priority update when no budget is left: `downgrade` sends it at once with priority 5,
     /// `defer` delays it until budget returns.
     public enum BudgetPolicy: String, Sendable, CaseIterable { case downgrade, `defer` }
-    /// Whether a push is sent again if it is unknown whether the first attempt arrived.
+    /// What happens to an alert or a `start` if it is unknown whether it arrived: `resend` sends it again, `drop` does
+    /// not.
     public enum UnknownAnswerPolicy: String, Sendable, CaseIterable { case resend, drop }
 
     /// The app's bundle identifier, such as `com.example.pizza`. Events name the app by this identifier.
@@ -29,7 +30,7 @@ public struct AppConfiguration: Sendable {
     public static var startsPerHourMax: Int { 16 }
     /// How long a start member is kept without joining again, milliseconds.
     public var startMemberLifeMillis: Int64 = 30 * 86_400_000
-    /// The time over which a start of an audience is spread, milliseconds. 0: it is sent at once.
+    /// The time over which the pushes of an audience's start are spread, milliseconds. 0: they are not spread.
     public var audienceSpreadMillis: Int64 = 0
     /// Number of budget units that only starts, ends and pushes with an alert may take. 0..<budgetPerHour.
     public var budgetReserve: Int = 2
@@ -62,13 +63,13 @@ public struct AppConfiguration: Sendable {
     public var audienceChannel: AudienceChannelPolicy = .none
     /// What channels that are opened for audiences store for phones that are off.
     public var audienceChannelStorage: AudienceChannelStorage = .none
-    /// How long members that listen on a channel wait if APNs does not accept a broadcast, milliseconds. Then they are
-    /// served by their tokens.
+    /// How long members that listen on a channel wait for a broadcast that APNs does not accept, milliseconds. After
+    /// this time they get pushes by their tokens.
     public var channelFallbackMillis: Int64 = 60_000
     /// How long a channel stays after its audience's end, milliseconds.
     public var channelLingerMillis: Int64 = 8 * 3_600_000
-    /// Whether only Mailboat creates channels in this app. If so, a channel that is new after a creation without an
-    /// answer counts as ours.
+    /// Whether only Mailboat creates channels for this app. If so, a channel that is new in Apple's list after a
+    /// creation without an answer counts as ours.
     public var channelsExclusive = false
     /// Number of channels in each environment that are made before an audience asks for one.
     public var channelsWarm = 0
@@ -76,18 +77,20 @@ public struct AppConfiguration: Sendable {
     public var productionRoute: UInt16?
     /// Route for the development environment; `nil`: the environment is not configured.
     public var developmentRoute: UInt16?
-    /// Route for broadcasts in production, which may have a host of their own.
+    /// Route for broadcasts in production, for which a host of their own may be configured; `nil`: the environment is
+    /// not configured.
     public var productionBroadcastRoute: UInt16?
-    /// Route for broadcasts in the development environment.
+    /// Route for broadcasts in the development environment; `nil`: the environment is not configured.
     public var developmentBroadcastRoute: UInt16?
-    /// Route for questions about channels in production; `nil`: APNs cannot be asked.
+    /// Route for making, reading, listing and deleting channels in production; `nil`: it is not configured.
     public var productionManageRoute: UInt16?
-    /// Route for questions about channels in the development environment; `nil`: APNs cannot be asked.
+    /// Route for making, reading, listing and deleting channels in the development environment; `nil`: it is not
+    /// configured.
     public var developmentManageRoute: UInt16?
 
     public init(bundleID: String) { self.bundleID = bundleID }
 
-    /// The route of a request of this kind in one environment; `nil`: it is not configured.
+    /// The route of a request of this kind in one environment; `nil`: the route is not configured.
     public func route(_ environment: PushEnvironment, _ kind: RequestKind = .device) -> UInt16? {
         let isProduction = environment == .production
         return switch kind {
@@ -103,7 +106,7 @@ public struct AppConfiguration: Sendable {
 public enum AudienceChannelPolicy: String, Sendable, CaseIterable {
     /// No channels are opened.
     case none
-    /// An audience's first event has one channel opened for the audience in each environment.
+    /// An audience's first event opens one channel for the audience in each environment.
     case auto
 }
 
@@ -123,8 +126,9 @@ public enum AudienceChannelStorage: String, Sendable, CaseIterable {
     }
 }
 
-/// What a channel stores for phones that are off during a broadcast. It is fixed when the channel is made (Apple:
-/// "Sending channel management requests to APNs"), and `apns-expiration` has to follow it.
+/// How the worker knows what a channel stores for phones that are off during a broadcast. What a channel stores is
+/// fixed when the channel is made, and `apns-expiration` has to follow it (Apple: "Sending channel management requests
+/// to APNs").
 public enum ChannelStoragePolicy: String, Sendable, CaseIterable {
     /// APNs is asked once for each channel.
     case ask
@@ -134,13 +138,13 @@ public enum ChannelStoragePolicy: String, Sendable, CaseIterable {
     case mostRecent = "most-recent"
 }
 
-/// What the engine of one shard is given at start: what an operator chose, and what the worker found out.
+/// The configuration of one shard's engine: what an operator chose, and what the worker found out.
 public struct EngineConfiguration: Sendable {
     /// What an operator may choose.
     public var settings: EngineSettings
     /// The apps whose events are taken. Pushes name an app by its index here.
     public var apps: [AppConfiguration]
-    /// Names of the input topics, in the order of `SourcePosition.topic`; the routed topic is the last.
+    /// Names of the input topics; `SourcePosition.topic` is an index into this list. The routed topic is the last.
     public var inputTopics: [String]
     /// Index of the routed topic in `inputTopics`.
     public var routedTopicIndex: UInt16

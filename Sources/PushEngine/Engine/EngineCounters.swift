@@ -28,13 +28,13 @@ public struct EngineCounters: Sendable, Equatable {
     public var pushesHighPriority: UInt64 = 0
     /// High-priority updates sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
-    /// Events that were not sent, because a newer event replaced them.
+    /// Pending events that gave way to a newer event.
     public var eventsMerged: UInt64 = 0
     /// Tokens that APNs called dead, if the verdict was believed.
     public var tokensDead: UInt64 = 0
     /// Verdicts that would have removed a token without the guard.
     public var tokenRemovalsStopped: UInt64 = 0
-    /// Times that an app was stopped because APNs refused its topic.
+    /// Times that an app was stopped because APNs refused its `apns-topic`.
     public var appsRefused: UInt64 = 0
     /// Records written to `state`.
     public var stateRecords: UInt64 = 0
@@ -78,7 +78,8 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelBroadcastsSent: UInt64 = 0
     /// Broadcasts of versions that APNs accepted.
     public var channelBroadcastsAccepted: UInt64 = 0
-    /// Times that members listening on a channel were served by their tokens instead.
+    /// Times that members who listen on a channel were served by their tokens, because APNs did not accept a broadcast
+    /// in time.
     public var channelFallbacks: UInt64 = 0
     /// Keepers of channels on this shard. A keeper keeps the channels of one app in one environment.
     public var channelKeepers: Int = 0
@@ -127,7 +128,7 @@ public struct EngineCounters: Sendable, Equatable {
     public var inFlight: Int = 0
     /// Records whose acknowledgement by Kafka is awaited.
     public var unacknowledged: Int = 0
-    /// Pairs of app and environment that are stopped because APNs refuses their topic.
+    /// Pairs of app and environment that are stopped because APNs refuses the app's `apns-topic`.
     public var appsHeldBack: Int = 0
 
     /// Creates counters that have counted nothing.
@@ -169,6 +170,6 @@ public struct AcceptedSample: Sendable, Equatable {
     /// Time from the push's departure until the answer, microseconds.
     public var apnsMicros: Int64
     /// Whether the push went to a member of an audience. If so, `recordMillis` is the time of the version or of the
-    /// member's join: the later of the two. `queuedMillis` is then not known.
+    /// member's join, the later one. `queuedMillis` is not known in this case.
     public var isMember = false
 }

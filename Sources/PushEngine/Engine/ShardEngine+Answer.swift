@@ -143,8 +143,8 @@ extension ShardEngine {
             self.requeue(slot)
             return self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
         }
-        // The refusal is believed or doubted. Either way the update waits for another token, because APNs asks not to
-        // send to this token again.
+        // The refusal is believed or doubted. An activity's update waits for another token either way, because APNs
+        // asks not to send to this token again.
         self.count(refusal)
         self.core.memory.formerTokens.forget(slot)
         self.core.memory.rememberRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)
@@ -155,10 +155,11 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Keeps a notice for the log about an activity's token that APNs has refused. The refusal must have taken effect.
+    /// Keeps a notice for the log about an activity's token that APNs has refused. The caller has already changed the
+    /// slot as the refusal requires.
     /// - Parameters:
     ///   - tokenHash: hash of the token that APNs refused.
-    ///   - diedMillis: when the token died, as APNs says.
+    ///   - diedMillis: when the token died, as APNs says; `nil`: APNs gave no time.
     ///   - registeredMillis: when that token was registered.
     private mutating func notice(
         _ refusal: TokenRefusal, of slot: SlotID, tokenHash: UInt64, diedMillis: Int64?, registeredMillis: Int64,
@@ -167,7 +168,7 @@ extension ShardEngine {
         guard self.core.tokenRefusals.hasRoom, self.core.memory.slots[slot].isLive,
             self.core.memory.slots[slot].kind == .activity
         else { return }
-        // The token before the newest one may be tried at once, and the newest one is set aside.
+        // If the newest token is set aside, the update goes to the previous token without a wait.
         let setAside = self.core.memory.formerTokens.newest(of: slot)
         let deaths = setAside?.earlierDeaths ?? self.core.memory.slots[slot].earlierDeaths
         // Each of the two times may be `Int64.min`.
@@ -202,7 +203,7 @@ extension ShardEngine {
         }
     }
 
-    /// Lets waiting updates go to the activity's other token, if it has one. The other token is the previous one, for
+    /// Lets waiting updates go to the activity's other token, if it has one. The other token is the previous one, to
     /// which APNs has accepted pushes, or the newest, whose refusal was not certain.
     /// - Returns: whether there was another token.
     private mutating func fallsBackToOtherToken(_ slot: SlotID, after refusal: TokenRefusal, now: EngineTime) -> Bool {
@@ -223,8 +224,8 @@ extension ShardEngine {
         return true
     }
 
-    /// Ends the event, because APNs will never accept this request. Older events that it has superseded stay
-    /// superseded.
+    /// Ends the newest event of the update in flight, because APNs will never accept its push. If an older event is
+    /// under it, the update is sent with that event. A start ends with all its events.
     private mutating func messageRefused(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
         var details = details

@@ -7,10 +7,10 @@ extension ShardEngine {
     /// Takes the records of the batch one after the other, as `consume(_:key:value:traceparent:now:)` would, and
     /// empties it.
     ///
-    /// Meanwhile it prefetches what later records will need: first the entry of the index, then the slot, then what the
-    /// slot names, and last the bytes that wait there. Each iteration of the loop does one step for each of four
-    /// different records. The last step is for the record that is taken soonest. The slots found here are only used for
-    /// prefetching.
+    /// Meanwhile it prefetches what later records will need. It begins with the entry of the index, and continues with
+    /// the slot, with its id and its pending update, and with the update's bytes. Each iteration of the loop does one
+    /// step for each of four different records. The last step is for the record that is taken soonest. The slots found
+    /// here are only used for prefetching.
     public mutating func consume(_ batch: inout InputBatch, now: EngineTime) {
         guard !batch.isEmpty else { return }
         // The batch stays unchanged until all records are taken.

@@ -97,8 +97,8 @@ extension ShardEngine {
             of: self.core.memory.slots[slot].app, held: self.core.memory.slots[slot].environment, in: self.core.memory)
         if environment != self.core.memory.slots[slot].environment {
             self.core.dispatch.moveChannel(slot, to: environment, in: &self.core.memory, now: now)
-            // APNs' answer to an earlier broadcast is about the channel in the former environment. A renewed token
-            // keeps such an answer from being taken for this channel's.
+            // APNs' answer to an earlier broadcast is about the channel in the former environment. The new generation
+            // of the token shows that such an answer is not about this channel.
             self.core.memory.slots.renewToken(of: slot)
             self.core.memory.trustToken(of: slot)
         } else if self.core.memory.slots[slot].tokenStanding != .usable,
@@ -112,8 +112,8 @@ extension ShardEngine {
         }
     }
 
-    /// Cancels the minimum distance after a refusal that says nothing about the channel. The next broadcast need not
-    /// wait for it.
+    /// Cancels a channel's minimum distance after a refusal that says nothing about the channel. The next broadcast
+    /// need not wait for the distance.
     mutating func takeDistanceBack(_ update: UpdateID) {
         guard self.core.memory.slots[self.core.memory.updates[update].slot].kind == .channel else { return }
         self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)
@@ -129,12 +129,12 @@ extension ShardEngine {
         }
     }
 
-    /// Rejects all events of a channel that does not exist, in flight or waiting. APNs never uses a channel's id a
-    /// second time.
+    /// Rejects the event in flight of a channel that does not exist. Events that wait are given up soon after, because
+    /// APNs never uses a channel's id a second time.
     mutating func channelGone(_ slot: SlotID, details: OutcomeDetails, now: EngineTime) {
         let update = self.core.memory.slots[slot].inFlight
-        // A phone may have got some of these events in an earlier attempt. Their outcomes have to say that. The update
-        // is therefore put back and given up at once.
+        // If an earlier attempt may have reached a phone, or older events are under the newest one, the update is put
+        // back. It is given up at once, so that each event gets its own outcome.
         guard !self.core.memory.updates[update].top.mayBeSent, self.core.memory.updates[update].under.isEmpty else {
             self.requeue(slot)
             return self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
@@ -145,7 +145,7 @@ extension ShardEngine {
         let top = self.core.memory.updates[update].top
         self.core.journal.finishLayer(top, of: slot, outcome: .rejected, details: details, in: &self.core.memory)
         self.core.coalescer.dropUpdate(update, of: slot, in: &self.core.memory)
-        // Events that arrived meanwhile are due at once, and are then given up.
+        // Events that arrived meanwhile are due at once. They are given up when they are looked at.
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 }

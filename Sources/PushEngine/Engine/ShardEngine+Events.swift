@@ -102,8 +102,8 @@ extension ShardEngine {
     }
 
     private mutating func forward(to partition: Int32, key: Span<UInt8>, value: Span<UInt8>) {
-        // Records in inlets are always misplaced, and show no fault of the producer's client. So only misplaced records
-        // in other partitions are counted.
+        // Records in inlets (partitions from `partitionCount` on) are always misplaced, and show no fault of the
+        // producer's client. So only misplaced records in other partitions are counted.
         if self.core.intake.record.partition < self.core.memory.configuration.partitionCount {
             self.core.intake.countMisplaced(properPartition: partition)
         }
@@ -135,13 +135,13 @@ extension ShardEngine {
         case .start, .update, .end: self.takeContent(slot, key: key, value: value, now: now)
         case .open: self.open(slot, key: key, now: now)
         }
-        // No push is about to leave, so no answer will write a record. The entry opened above therefore needs a record
-        // of its own.
+        // If no push will leave, there will be no answer after which a record of `state` is written. The ledger entry
+        // opened above needs such a record.
         if !self.core.memory.slots[slot].hasWork { self.core.journal.markDirty(slot, in: &self.core.memory, now: now) }
         self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
     }
 
-    /// Writes the outcome of an event that gives the slot no content, at once.
+    /// Writes at once the outcome of an event that gives the slot no content.
     private mutating func finishEvent(
         slot: SlotID?, outcome: Outcome, cause: OutcomeDetails.Cause = .none, replacedTokenHash: UInt64? = nil,
         key: Span<UInt8>
@@ -157,7 +157,8 @@ extension ShardEngine {
             self.core.intake, slot: slot, outcome: outcome, details: details, key: key, in: &self.core.memory)
     }
 
-    /// Supersedes an update that is older than what APNs has accepted. The outcome record names both times.
+    /// Supersedes an update that is older than what APNs has accepted. If superseded outcomes are published and the
+    /// cause is `older`, the outcome states the times of both events.
     @inline(never) private mutating func finishOlder(
         _ slot: SlotID, timestamp: Int64, cause: OutcomeDetails.Cause, key: Span<UInt8>
     ) {

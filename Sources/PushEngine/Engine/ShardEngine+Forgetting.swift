@@ -32,10 +32,9 @@ extension ShardEngine {
     }
 
     /// Whether the slot may leave memory: no record of its life will be read again, or the wait for that has ended. The
-    /// wait ends after `forgetMaxMillis`, and at a limit of slots.
+    /// wait ends after `forgetMaxMillis`, or when a limit of slots is reached.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
-        // At a limit of slots nothing is read until a slot has left memory. Waiting for a commit could then block the
-        // shard.
+        // At a limit of slots nothing is read. If slots waited for a commit, the shard could be blocked.
         guard self.roomForSlots > 0 else { return true }
         let partition = self.core.memory.slots[slot].partition
         guard self.core.memory.partitions[partition].mayPush else { return false }

@@ -3,8 +3,8 @@ public import PushModel
 /// Shows what the engine holds, so that it can be checked against the promises. Nothing here changes what the engine
 /// does.
 extension ShardEngine {
-    /// Number of units of the activity's budget that are out, including the one in flight (contract: The budget);
-    /// `nil`: the activity is not in memory.
+    /// Number of units of an activity's or channel's budget that are out, including the one in flight (contract: The
+    /// budget). `nil`: the activity or channel is not in memory.
     /// - Parameter isChannel: whether the id is a channel's.
     /// - Parameter app: index into `EngineConfiguration.apps`.
     /// - Parameter id: the activity or channel, as the record's key names it.
@@ -21,11 +21,11 @@ extension ShardEngine {
     /// Number of updates in memory, waiting or in flight: at most three per slot.
     public var updatesHeld: Int { self.core.memory.updates.liveCount }
 
-    /// Number of open ledger entries (contract: Outcome and offset): at most two per slot, and two per record that
-    /// Kafka has not acknowledged.
+    /// Number of open ledger entries (contract: Outcome and offset). There are at most two for each slot, and two more
+    /// for each record that Kafka has not acknowledged.
     public var ledgerEntriesOpen: Int { self.core.journal.ledger.openCount }
 
-    /// Apps and environments that are stopped because APNs refuses their topic.
+    /// Pairs of app and environment that are stopped because APNs refuses the app's `apns-topic`.
     public var appsHeldBack: [(app: UInt16, environment: PushEnvironment)] {
         self.core.dispatch.appsHeldBack(in: self.core.memory)
     }

@@ -10,8 +10,8 @@ extension ShardEngine {
     }
 
     /// Takes the next request of a route, and fills `request` with it. Requests about channels go first, then lanes
-    /// alternate. In a lane high priority goes before low, and the oldest goes first. Returns `false` if nothing is
-    /// ready.
+    /// alternate. A lane sends what its slots have ready (`ReadyQueue`). Pushes to members leave now and then in
+    /// between, and when no slot is ready. Returns `false` if nothing is ready.
     ///
     /// The request is in flight until `answered`. A slot's push that leaves with high priority takes a unit of the
     /// slot's budget.
@@ -56,7 +56,7 @@ extension ShardEngine {
     }
 
     /// Announces a start that has to be in `state` before it leaves.
-    /// - Returns: whether the start has to wait for that record.
+    /// - Returns: whether the start has to wait for the record that announces it.
     private mutating func announcesStart(_ slot: SlotID, now: EngineTime) -> Bool {
         let update = self.core.memory.slots[slot].pending
         guard self.core.memory.updates[update].isStart, !self.core.memory.updates[update].isAnnounced,

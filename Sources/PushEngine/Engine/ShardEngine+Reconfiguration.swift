@@ -2,8 +2,8 @@ public import PushModel
 
 /// Gives a running engine another configuration.
 extension ShardEngine {
-    /// What prevents a running engine from taking the configuration, in the order of the settings. Empty: `reconfigure`
-    /// will take it.
+    /// What prevents a running engine from taking the configuration: first what concerns no app, then each app in
+    /// order. Empty: `reconfigure` will take it.
     public func reconfigurationFaults(_ new: EngineConfiguration) -> [ReconfigurationFault] {
         let old = self.core.memory.configuration
         var faults = ReconfigurationFault.all(from: old, to: new)
@@ -74,7 +74,7 @@ extension ShardEngine {
         self.publisher.advanceChannels(slot, in: &self.core, now: now)
     }
 
-    /// Remembers a record of `state` that was skipped. It may be about an app that is not configured.
+    /// Remembers the app of a skipped record of `state`, if the app is not configured.
     mutating func rememberPassedOver(_ key: Span<UInt8>) {
         guard let bundleID = PassedOverApps.bundleID(ofState: key),
             !self.core.memory.configuration.apps.contains(where: { $0.bundleID.utf8.elementsEqual(bundleID) })
@@ -91,6 +91,6 @@ struct ConfigurationReview {
 
     var nextSlot = 0
     var nextCrowd = 0
-    /// When the next part is due (steady clock).
+    /// When the configuration changed (steady clock). Each part of the review is due from then on.
     let dueMillis: Int64
 }

@@ -40,7 +40,7 @@ extension ShardEngine {
         }
         let isOver = self.core.memory.slots[slot].lifeEndsMillis <= now.steadyMillis
         if isOver, self.core.memory.slots[slot].inFlight.isSome || self.core.memory.hasOpenVersion(slot) {
-            // The life does not end before the push has its answer or has timed out.
+            // The life does not end while a push has no answer, or while the event of a version has no outcome.
             self.core.memory.prolongLife(slot, now: now)
             return self.core.dispatch.reschedule(slot, in: &self.core.memory, now: now)
         }
@@ -74,7 +74,8 @@ extension ShardEngine {
             let isKept = self.core.memory.slots[slot].tokenStanding == .kept
             let deadCause: OutcomeDetails.Cause =
                 isKept ? .channelKept : self.core.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
-            // Whatever a former owner may have sent needed a token. Its registration would have been read here by now.
+            // A former owner needed a token to send anything. By now this owner would have read the registration of
+            // that token.
             if !isDead, !self.core.memory.slots[slot].couldBeReached,
                 !self.core.journal.isBehind(self.core.memory.slots[slot].partition, in: self.core.memory)
             {

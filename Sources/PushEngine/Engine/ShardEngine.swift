@@ -60,16 +60,16 @@ public struct ShardEngine: ~Copyable {
 
     // MARK: Room for records
 
-    /// Whether records may be taken. `false`: a limit is reached. The loop then leaves the partitions' queues alone
-    /// until the value is true again (contract: Overload).
+    /// Whether records may be taken. `false`: a limit is reached, or records wait for a void. The loop leaves the
+    /// partitions' queues alone until the value is true again (contract: Overload).
     public var wantsRecords: Bool { self.recordRoom > 0 }
 
-    /// Number of records that may be taken before this property is read again; 0: a limit is reached, and
-    /// `wantsRecords` is false.
+    /// Number of records that may be taken before this property is read again. 0: a limit is reached, or records wait
+    /// for a void, and `wantsRecords` is false.
     ///
-    /// With this many records, the limits on slots, pending and in memory, are not exceeded, because each record adds
-    /// at most one slot. The limit of unacknowledged records may be slightly exceeded, because one event may have
-    /// several outcomes. `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
+    /// With this many records, `pendingMax` and `slotsMax` are not exceeded, because each record adds at most one slot.
+    /// The limit of unacknowledged records may be slightly exceeded, because one event may have several outcomes.
+    /// `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
     public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
     /// Number of records that may be taken without exceeding a limit, even while something waits for a void.
     var roomWithinLimits: Int {

@@ -25,8 +25,8 @@ extension ShardMemory {
         return unsafe PushComposer.hash(ofToken: Span(_unsafeElements: bytes))
     }
 
-    /// Registers a token. The replaced token is kept if APNs has accepted a push to it, or has a push to it that is not
-    /// answered.
+    /// Registers a token. The replaced token is kept if APNs has accepted a push to it, or accepts the one that is in
+    /// flight.
     /// - Parameters:
     ///   - isNew: whether the registered token differs from the slot's token.
     ///   - isKept: whether the registered token was kept as the slot's previous one.
@@ -35,7 +35,7 @@ extension ShardMemory {
     mutating func tokenComes(of slot: SlotID, isNew: Bool, isKept: Bool, hasMoved: Bool) {
         guard !hasMoved, !isKept else { return self.formerTokens.forget(slot) }
         guard isNew else {
-            // The previous token has been registered again: it is the newest now.
+            // If the slot uses its previous token, that token has been registered again, and is now the newest.
             if self.slots[slot].tokenStanding == .former { self.formerTokens.forget(slot) }
             return
         }
@@ -43,7 +43,7 @@ extension ShardMemory {
         switch self.slots[slot].tokenStanding {
         case .proven, .former: self.formerTokens.keep(self.otherToken(of: slot, as: .former), of: slot)
         case .usable:
-            // APNs has accepted no push to the replaced token yet, so the token before it stays, if there is one.
+            // APNs has accepted no push to the replaced token yet. If an older token is kept, it stays.
             if self.isUnderWay(slot) {
                 self.formerTokens.keepOnceAccepted(self.otherToken(of: slot, as: .former), of: slot)
             }
@@ -68,7 +68,8 @@ extension ShardMemory {
             earlierDeaths: self.slots[slot].earlierDeaths)
     }
 
-    /// Remembers that APNs accepted the update. The answer proves the update's token, so the other token is not kept.
+    /// Remembers that APNs accepted the update, which proves the update's token. If the slot still uses that token, no
+    /// other token need be kept.
     mutating func rememberAcceptedToken(_ update: UpdateID, of slot: SlotID) {
         guard self.slots[slot].kind == .activity, !self.updates[update].isStart else { return }
         let generation = self.updates[update].tokenGeneration

@@ -19,7 +19,7 @@ extension ShardMemory {
         self.slots[slot].lastTouchedWallMillis = joinedMillis
     }
     /// Begins a life with a card of its own. What the slot knows of the previous card does not apply to the new card.
-    /// Only the budget continues, because it is the device's.
+    /// The budget continues, because it is the device's.
     mutating func beginNewLife(_ slot: SlotID) {
         self.clearToken(of: slot)
         self.slots[slot].life = .awaiting
@@ -75,7 +75,7 @@ extension ShardMemory {
     }
 
     /// Remembers a start that did not happen, or whose result is unknown (`unknown`).
-    /// - Parameter timestampSeconds: the time of the newest content.
+    /// - Parameter timestampSeconds: the time of the newest event in the start's update.
     mutating func rememberFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
         let mayHaveHappened = outcome == .unknown
         if mayHaveHappened {
@@ -99,11 +99,11 @@ extension ShardMemory {
         self.slots[slot].life = isAlive ? .alive : isStarted ? .started : .awaiting
     }
 
-    /// Whether some partition that asked has not yet got a version of the audience.
+    /// Whether the event of some version of the audience has no outcome yet.
     @inline(__always) func hasOpenVersion(_ slot: SlotID) -> Bool {
         self.slots[slot].kind == .audience && self.owners[slot].openCount > 0
     }
-    /// Starts the retention of an ended audience, because every partition has its end.
+    /// Starts the retention of an ended audience, because every partition has the version that ends it.
     mutating func rememberEnd(_ slot: SlotID, now: EngineTime) {
         guard self.slots[slot].life == .ended else { return }
         self.slots[slot].lastTouchedWallMillis = now.wallMillis

@@ -50,8 +50,8 @@ extension ShardMemory {
         self.slots[slot].hasPassedUnrecorded = true
     }
 
-    /// Takes back a new stamp that this attempt got, because the push did not reach the phone. At most one used stamp
-    /// is therefore missing from `state`, and a replay skips just that one (contract: Wire stamp).
+    /// Takes back a new stamp that this attempt got, because the push did not reach the phone. Therefore each owner
+    /// leaves at most one used stamp out of `state`, and later owners skip it (contract: Wire stamp).
     mutating func takeStampBack(_ update: UpdateID) {
         guard let before = self.updates[update].stampBeforeSeconds else { return }
         self.slots[self.updates[update].slot].lastStampSeconds = before

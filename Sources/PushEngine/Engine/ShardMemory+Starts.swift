@@ -10,7 +10,7 @@ extension ShardMemory {
     }
 
     /// Minimum time for which a partition's start members keep their audience in memory, milliseconds. A wrong clock of
-    /// the partition cannot shorten it.
+    /// the worker that has the partition cannot shorten this time.
     static var startsStayMillis: Int64 { 600_000 }
     /// Keeps an audience in memory while a partition has start members of it. Otherwise the partition would not be sent
     /// the versions of the audience's next life.

@@ -51,7 +51,7 @@ struct ShardMemory: ~Copyable {
             && self.app(of: slot).audienceChannel == .auto
     }
 
-    /// Makes a slot. The caller has checked that none has this key.
+    /// Makes a slot. The caller has checked that no slot has this key.
     mutating func makeSlot(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
     ) -> SlotID {
@@ -87,7 +87,7 @@ struct ShardMemory: ~Copyable {
 }
 
 extension ShardMemory {
-    /// Index of the configured app with that bundle identifier; `nil`: none has it.
+    /// Index of the configured app with this bundle identifier; `nil`: no app has it.
     func app(named bundleID: [UInt8]) -> UInt16? {
         self.configuration.apps.firstIndex { $0.bundleID.utf8.elementsEqual(bundleID) }.map { UInt16($0) }
     }

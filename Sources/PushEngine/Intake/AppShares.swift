@@ -6,7 +6,7 @@ struct AppShares {
     static let recordsMax = 64
     private static let none = UInt16.max
 
-    /// Whether some app has a share.
+    /// Whether some app may take only a share of what is pending.
     private(set) var areSet = false
     /// For each log, the app of the last event that was read from it.
     private var lastApps: [UInt16] = []

@@ -8,7 +8,7 @@ public struct InputRecord: Sendable {
     public var partition: Int32
     /// The record's offset in the partition's log.
     public var offset: Int64
-    /// The record's own time, milliseconds since 1970. A forwarded record has the time of the original.
+    /// The record's own time, milliseconds since 1970. A forwarded record has the time of the original record.
     public var timestampMillis: Int64
     /// Whether the record has a key; `false`: it is null.
     public var hasKey: Bool

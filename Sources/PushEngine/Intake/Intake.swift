@@ -25,8 +25,8 @@ struct Intake: ~Copyable {
     private var staleDateExpires = false
     /// Whether the record's own time is possible.
     private(set) var isTimed = true
-    /// What all copies of a forwarded event have in common; `nil`: the event was not forwarded, or its first position
-    /// can be compared with positions in `state`.
+    /// What all copies of the last forwarded event have in common; `nil`: the first position of that event can be
+    /// compared with positions in `state`.
     private var copy: ForwardedCopy?
     /// The bundle id of each app in UTF-8.
     private var bundleIDs: [[UInt8]]
@@ -90,9 +90,9 @@ struct Intake: ~Copyable {
         try EventRules.checkKey(key)
     }
 
-    /// The partition that the key belongs to; `nil`: the record's own. A record is on a wrong partition if its
-    /// producer's client hashes differently. The record is forwarded once, and then processed in the partition where it
-    /// is.
+    /// The partition to which the record must be forwarded; `nil`: the record is processed where it is. A record is
+    /// misplaced if its producer's client hashes differently, or if its topic has got more partitions. It is forwarded
+    /// only once.
     func properPartition(key: Span<UInt8>, in memory: borrowing ShardMemory) -> Int32? {
         guard case .check = memory.configuration.settings.placement,
             self.record.topic != memory.configuration.routedTopicIndex
@@ -124,8 +124,8 @@ struct Intake: ~Copyable {
             value, framing: memory.configuration.settings.eventFraming, into: &self.event)
         let app = try self.app(in: memory)
         self.staleDateExpires = memory.configuration.apps[Int(app)].staleDateExpires
-        // Most events name their activity by the key alone, are small, and are not ahead of the clock. They need not be
-        // checked by the rules below.
+        // Most events name their activity by the key alone, are small, and are not ahead of the clock. They skip most
+        // of the rules below.
         if !self.namesNoOther {
             try EventRules.checkTarget(self.event, key: key)
             if memory.configuration.apps[Int(app)].audienceChannel == .none { try EventRules.refuseOpen(self.event) }
@@ -234,8 +234,8 @@ struct Intake: ~Copyable {
         self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
     }
 
-    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may be in the log twice, so
-    /// the event's own time decides.
+    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may be in the log again,
+    /// behind the log's end at assignment. For such an event, the time of its original record decides.
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil
@@ -261,8 +261,8 @@ struct Intake: ~Copyable {
         memory.partitions[self.partition].voids.cause == nil || !self.liesBelowReplayEnd(in: memory)
     }
 
-    /// Remembers, while positions are void, what copies of this forwarded event have in common. While positions are
-    /// void, the first position alone does not say whether the event was taken.
+    /// Remembers what copies of this forwarded event have in common, if positions are void. While they are void, the
+    /// first position alone does not say whether the event was taken.
     @inline(never) private mutating func identifyCopy(
         of origin: SourcePosition, key: Span<UInt8>, value: Span<UInt8>, in memory: borrowing ShardMemory
     ) {

@@ -1,4 +1,4 @@
-/// A record handed to Kafka, with what waits for its acknowledgement.
+/// What waits for Kafka to acknowledge one record, and the partition of the record.
 struct PendingAcknowledgement {
     var waiter: Waiter
     var partition: PartitionIndex
@@ -49,13 +49,14 @@ struct AcknowledgementStore {
         }
     }
 
-    /// The slot that the element is about, if the element exists. It may only be used for prefetching.
+    /// The slot that the element is about; `none`: the element does not exist, or is not about a slot. The slot may
+    /// only be used for prefetching.
     func slot(of rawValue: UInt64) -> SlotID {
         let id = Int(rawValue & 0xffff_ffff)
         return id < self.elements.count ? self.elements[id].waiter.slot : .none
     }
 
-    /// The element; `nil` if it is not open.
+    /// The element; `nil`: it is not open.
     func element(_ rawValue: UInt64) -> PendingAcknowledgement? {
         let id = Int(rawValue & 0xffff_ffff)
         guard id < self.elements.count, self.elements[id].isOpen, self.elements[id].sequence == UInt32(rawValue >> 32)
@@ -63,7 +64,7 @@ struct AcknowledgementStore {
         return self.elements[id]
     }
 
-    /// Closes and returns the element; `nil` if it is not open.
+    /// Closes and returns the element; `nil`: it is not open.
     mutating func close(_ rawValue: UInt64) -> PendingAcknowledgement? {
         guard let element = self.element(rawValue) else { return nil }
         let id = Int(rawValue & 0xffff_ffff)

@@ -2,7 +2,7 @@
 public struct EngineRecord: Sendable {
     /// Which of the worker's topics a record is for.
     public enum Topic: UInt8, Sendable, CaseIterable {
-        /// The topics; their names in the cluster are configured, and the engine does not know them.
+        /// The topics. Their names in the cluster are configured.
         case state, outcomes, deadLetters, routed
 
         /// Whether the records of a partition must be in Kafka in the order in which they were made.
@@ -45,8 +45,8 @@ public struct EngineRecord: Sendable {
     }
 }
 
-/// Records that the engine wants written, in order, since the loop last took them. The loop hands each record to the
-/// producer and calls `removeAll`.
+/// Records for Kafka that the engine has made, in order. The loop hands each record to the producer, and then empties
+/// the batch (`removeAll`).
 public struct RecordBatch: Sendable {
     /// One header of a record.
     public struct Header: Sendable {
@@ -64,8 +64,9 @@ public struct RecordBatch: Sendable {
     /// Number of bytes of key, value and headers of the largest record. The field has four bytes, because a
     /// `RecordBatch` of more than 32 bytes would be borrowed through the heap.
     public var recordByteCountMax: UInt32 = 0
-    /// Whether somebody waits for one of these records (a forwarded event, a start to be announced, a partition to be
-    /// claimed). They should be sent now, even if writing them together with later ones would be cheaper.
+    /// Whether somebody waits for one of these records, such as a forwarded event, an announcement of a start or a
+    /// marker. All records of the batch should be sent now, even if it would be cheaper to write them together with
+    /// later ones.
     public var isUrgent = false
 
     /// Creates an empty batch.

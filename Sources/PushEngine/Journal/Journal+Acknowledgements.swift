@@ -2,8 +2,8 @@ import PushModel
 
 /// Records that wait for Kafka, and what follows when they are acknowledged.
 extension Journal {
-    /// Opens the slot's ledger entry for the event being taken, if none is open. The watermark of the event's log does
-    /// not pass the event until a state record of the slot covers it.
+    /// Opens a ledger entry of the slot for the event being taken, unless the slot has one in the event's log. The
+    /// watermark of the event's log does not pass the event until a state record of the slot covers it.
     @inline(__always) mutating func openEntry(
         for intake: borrowing Intake, slot: SlotID, budgets: borrowing BudgetStore, in memory: inout ShardMemory,
         now: EngineTime
@@ -101,9 +101,9 @@ extension Journal {
         case keeper(KeeperWait)
     }
 
-    /// Takes an acknowledgement: Kafka has the record. This method is called once for each record. If the record's
-    /// partition has left since, nothing changes.
-    /// - Parameter offset: offset of the record; below 0: the record was given up, and has none.
+    /// Takes the acknowledgement of a record that Kafka has, or that was given up. This method is called once for each
+    /// record. If the record's partition has left since, nothing follows.
+    /// - Parameter offset: offset of the record; below 0: the record was given up, and has no offset.
     @inline(__always) mutating func acknowledged(
         _ acknowledgement: UInt64, offset: Int64, in memory: inout ShardMemory, now: EngineTime
     ) -> Consequence {

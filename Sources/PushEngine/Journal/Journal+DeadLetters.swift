@@ -47,7 +47,7 @@ extension Journal {
     }
 
     /// Writes a dead letter for an event that APNs refused for good. The value is the event, rebuilt from what the slot
-    /// keeps. The event's outcome has been written.
+    /// keeps. The caller has written the event's outcome.
     mutating func deadLetter(
         _ layer: Layer, of slot: SlotID, details: borrowing OutcomeDetails, in memory: inout ShardMemory
     ) {
@@ -88,7 +88,7 @@ extension Journal {
                 json.member("environment", literal: memory.slots[slot].environment.name)
             }
         }
-        // If the event's own time is not known, this is the time when it was taken.
+        // If the event's own time is not known, the member has the time when the event was taken.
         let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
         json.member("timestamp", isTimed ? layer.timestampSeconds : layer.stampFloorSeconds)
         if !layer.eventID.isEmpty { json.member("id", utf8: layer.blob.span.extracting(layer.eventID.range)) }

@@ -65,8 +65,8 @@ extension Journal {
             traceparent: ending.blob.span.extracting(ending.traceparent.range), details: details, in: &memory)
     }
 
-    /// Writes the outcome of a layer that was sent. Also writes the dead letter if the outcome is `dead-lettered`. The
-    /// caller removes the layer.
+    /// Writes the outcome of a layer of an update that was in flight. Also writes the dead letter if the outcome is
+    /// `dead-lettered`. The caller removes the layer.
     mutating func finishLayer(
         _ layer: borrowing Layer, of slot: SlotID, outcome: Outcome, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory
@@ -122,9 +122,9 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Whether the slot's state record may wait for one more event that needs no push. A record that is due waits for a
-    /// limited number of such events. Otherwise a busy activity's record would never be written, and nothing could be
-    /// committed.
+    /// Whether the slot's state record may wait for the outcome of one more event that needs no push. A record that is
+    /// due waits for a limited number of such outcomes, which this method counts. Otherwise a busy activity's record
+    /// would never be written, and nothing could be committed.
     private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
         guard memory.slots[slot].isDirty else { return true }
         guard memory.slots[slot].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
@@ -132,9 +132,9 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of events without a push that a due state record waits for. The outcome of a further event is
-    /// lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome is then
-    /// `duplicate`.
+    /// Maximum number of events without a push whose outcomes a due state record waits for. The outcome of a further
+    /// event is lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome
+    /// is then `duplicate`.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch.

@@ -2,8 +2,8 @@ import PushModel
 
 /// Writes records of `state` (contract: Order of acknowledgement).
 extension Journal {
-    /// Schedules the slot's record to be written within `stateFlushMillis`. If some of its outcomes are unacknowledged,
-    /// the record waits for them.
+    /// Schedules the slot's record to be written within `stateFlushMillis`. If Kafka has not acknowledged some outcomes
+    /// or dead letters of the slot, the record waits for them.
     mutating func markDirty(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard !memory.slots[slot].isDirty else { return }
         memory.slots[slot].isDirty = true
@@ -24,18 +24,18 @@ extension Journal {
     /// Makes the records of dirty slots due now.
     mutating func flushNow(now: EngineTime) { self.stateFlushAtMillis = now.steadyMillis }
 
-    /// Schedules the slot's record to be written at once, because the last outcome that it had to wait for is
-    /// acknowledged.
+    /// Schedules the slot's record to be written at once, because Kafka has acknowledged the last outcome or dead
+    /// letter before it.
     @inline(__always) mutating func writeStateAwaited(_ slot: SlotID, in memory: borrowing ShardMemory, now: EngineTime)
     {
         guard memory.slots[slot].isDirty else { return }
-        // The slot may be in the list already. The second entry will find its record written.
+        // If the slot is in the list already, its second entry will find the record written.
         self.dirtySlots.append(slot)
         self.stateFlushAtMillis = now.steadyMillis
     }
 
-    /// Writes every dirty slot that does not wait for the acknowledgement of an outcome. Slots that wait leave the
-    /// list, because thousands may wait at any moment. They return when they no longer wait.
+    /// Writes every dirty slot that does not wait for the acknowledgement of an outcome or dead letter. Slots that wait
+    /// leave the list, because thousands may wait at any moment. They return when they no longer wait.
     @inline(__always) mutating func flushStates(
         budgets: borrowing BudgetStore, in memory: inout ShardMemory, now: EngineTime
     ) {

@@ -3,11 +3,12 @@ import PushModel
 /// Decides what is written to Kafka, in which order, and which offsets become resolved by that (contract: Order of
 /// acknowledgement).
 ///
-/// There are two rules. First, an outcome or a dead letter is acknowledged before the slot's next state record is
-/// written, or the slot's open entry waits for it. Second, that entry is settled by the state record that covers its
-/// events. `Consequence` says what an acknowledgement means for other parts of the engine.
+/// There are two rules. First, an outcome or a dead letter is acknowledged before the next state record of its slot is
+/// written. If the record need not wait, the slot's open ledger entry waits for the acknowledgement. Second, the state
+/// record that covers an entry's events settles the entry. `Consequence` says what an acknowledgement means for other
+/// parts of the engine.
 ///
-/// Only the journal writes the slot's fields for these rules (its row in the table of `Slot`).
+/// Only the journal writes the fields of slots that these rules need (its row in the table of `Slot`).
 struct Journal: ~Copyable {
     /// Records to be produced, in order. The loop empties the batch.
     var batch = RecordBatch()
@@ -17,7 +18,7 @@ struct Journal: ~Copyable {
     var dirtySlots: [SlotID] = []
     /// When dirty slots are written (steady clock); `nil`: none is due.
     var stateFlushAtMillis: Int64?
-    /// Slots whose tombstone has been written since the engine last took them out of memory.
+    /// Slots whose tombstone has been written. The engine takes them out of this list, and removes them from memory.
     var forgottenSlots: [SlotID] = []
     /// Hashes of the input topics' names, by topic index. A written position names its topic by the hash.
     let topicHashes: [UInt32]

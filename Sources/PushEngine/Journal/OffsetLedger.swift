@@ -135,8 +135,7 @@ struct OffsetLedger {
         return head.isNone ? self.logs[log].nextOffset : self.entries[head].offset
     }
 
-    /// Maximum time from when the loop takes a commit until the group has it, milliseconds. The group may also refuse
-    /// the commit.
+    /// Maximum time from when the loop takes a commit until the group has or refuses it, milliseconds.
     static var commitMillisMax: Int64 { 5_000 }
 
     /// The offset below which everything counts as committed. Nothing below it is read again.

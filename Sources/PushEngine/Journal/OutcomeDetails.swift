@@ -6,7 +6,7 @@ struct OutcomeDetails {
     /// Why the event got its outcome, if APNs gave no reason.
     enum Cause {
         case none
-        /// `state` says that the event was applied, so it is a replay after a restart.
+        /// `state` says that the event was applied, so the event is a replay.
         case replay
         case afterEnd
         case alreadyStarted
@@ -18,7 +18,7 @@ struct OutcomeDetails {
         case deadTokenMayBeSent
         /// The channel is gone, and cannot get another id.
         case channelGone
-        /// The channel is kept for an audience, whose id is in `reason`.
+        /// The channel is kept for an audience. If the audience's id is known, `reason` has it.
         case channelKept
         case expires
         case lifeOver
@@ -84,8 +84,8 @@ struct OutcomeDetails {
     var hasPush = false
     var apnsID: (UInt64, UInt64) = (0, 0)
     var tokenHash: UInt64 = 0
-    /// What APNs had said about the token. `former`: the push went to the token before the newest, which APNs had
-    /// refused. `dead`, `doubted`: nothing was sent, because APNs had refused the token.
+    /// What APNs had said about the token. `former`: the push went to the previous token, because APNs had refused the
+    /// newest one. `dead`, `doubted`: the event was given up, because APNs had refused the token.
     var tokenStanding = TokenStanding.usable
     /// Whether the record has a token's hash although there was no push. It is then the hash of the token that the
     /// event was about.
@@ -118,7 +118,8 @@ struct OutcomeDetails {
             "to.channel names the channel that is kept for audience \"\(name)\": expected \"to\": {\"audience\": \"\(name)\"}"
     }
 
-    /// States both times in the reason if the cause is `older` and the event's time is indeed the earlier one.
+    /// States the event's time and the accepted time in the reason, if the cause is `older` and the event's time is the
+    /// earlier one.
     mutating func explainAge(of timestampSeconds: Int64, accepted: Int64) {
         guard self.cause == .older, timestampSeconds < accepted, let text = self.cause.text(of: .activity) else {
             return

@@ -73,8 +73,8 @@ final class RecordTexts: Sendable {
     func namesNoAudience(ofState key: Span<UInt8>) -> Bool {
         self.crowdKeyPrefixes.contains { $0.span.holdsSameBytes(as: key) }
     }
-    /// The slot that a record of `state` is about, by its key. `nil`: the record is about something else than a slot,
-    /// or its app is not configured.
+    /// The slot that a record of `state` is about, by its key. `nil`: the record is not about a slot, or its app is not
+    /// configured.
     @_lifetime(copy key)
     func slotKey(ofState key: Span<UInt8>) -> SlotKey? {
         for index in self.stateKeyPrefixes.indices {

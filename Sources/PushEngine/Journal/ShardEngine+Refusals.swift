@@ -32,9 +32,9 @@ extension ShardEngine {
     ///   - source: where the event was read.
     ///   - timestamp: the time of the event's record, milliseconds since 1970, in digits.
     ///   - traceparent: the trace context that the event carries; empty: none.
-    ///   - key: as it was read; `nil`: it has none.
-    ///   - value: as it was read; `nil`: it has none.
-    ///   - why: reason for the dead letter.
+    ///   - key: the event's key, as it was read; `nil`: the event has no key.
+    ///   - value: the event's value, as it was read; `nil`: the event has no value.
+    ///   - why: reason for the dead letter, if the event itself is valid.
     ///   - now: the present.
     public mutating func forwardRefused(
         _ acknowledgement: UInt64, source: SourcePosition, timestamp: [UInt8], traceparent: [UInt8], key: [UInt8]?,

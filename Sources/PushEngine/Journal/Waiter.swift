@@ -9,8 +9,8 @@ enum Waiter {
     case logRecord(EventRecord, EntryID)
     /// A slot waits for its record of `state` with this number. The record covers the events that the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)
-    /// A slot waits for a record about one of its events. `isUnguarded`: no entry guards the event, so the slot's next
-    /// state record waits for this one.
+    /// A slot waits for a record about one of its events. `isUnguarded`: the slot's next state record waits for this
+    /// record. The entries, if there are any, wait for it in both cases.
     case slotRecord(EventRecord, SlotReference, isUnguarded: Bool, LedgerEntries)
     /// The owner of an audience waits for a version that is sent to a partition. `stampLow`: the lower half of the
     /// version's stamp.
@@ -72,8 +72,9 @@ struct CrowdWait {
         case versions, progress, voided
         /// The record of a member that joined too late for a pass.
         case lateJoin(pass: UInt8)
-        /// Records of a start's progress, and of a membership in one of its rounds.
+        /// The record of a start's progress.
         case startProgress
+        /// The record, or the tombstone, of a start member whose ring belongs to this round.
         case startMember(round: UInt8)
 
         /// Whether the event's entry waits for a later record of `state`, too. If not, this record itself covers the
@@ -110,11 +111,11 @@ struct KeeperWait {
 }
 
 extension ShardMemory {
-    /// The slot as it is now.
+    /// A reference to the slot as it is now.
     @inline(__always) func reference(to slot: SlotID) -> SlotReference {
         SlotReference(slot: slot, generation: self.slots[slot].generation)
     }
-    /// Whether the slot still exists.
+    /// Whether the slot that was referred to still exists.
     @inline(__always) func holds(_ reference: SlotReference) -> Bool {
         self.slots[reference.slot].generation == reference.generation && self.slots[reference.slot].isLive
     }

@@ -15,7 +15,7 @@ struct FormerOwners {
     private(set) var takeoversRead: Int64 = 0
     /// Offset of the newest first marker, except this owner's; -1: none.
     private(set) var newestTakeoverRead: Int64 = -1
-    /// A time later than every owner's takeover, milliseconds since 1970.
+    /// A time later than every former owner's takeover, milliseconds since 1970.
     private(set) var stampBaseMillis: Int64 = 0
     /// Epoch of the newest owner that is known to have worked. Records of an older epoch behind that owner's records
     /// are ignored.
@@ -35,11 +35,11 @@ struct FormerOwners {
     /// Whether an owner may have sent a push that `state` does not know.
     var mayHavePushedUnrecorded: Bool { self.isAny && !self.hasReleased }
 
-    /// Notes that an owner of this epoch has worked. Records that older owners wrote behind a record of this owner are
-    /// not believed. A first marker alone does not prove that an owner has worked. A worker may die after sending its
+    /// Notes that the owner of this epoch has worked. Records of older owners that are read from now on are not
+    /// believed. A first marker alone does not prove that an owner has worked. A worker may die after sending its
     /// marker, which may then be stored behind its successor's.
-    /// - Returns: whether the owner differs from the last one found. The owner may then have sent one more push of each
-    ///   slot.
+    /// - Returns: whether the owner differs from the last one found. If so, one more push of each slot may have been
+    ///   sent.
     mutating func met(epoch: Int64) -> Bool {
         guard epoch > self.newestEpochRead else { return false }
         self.newestEpochRead = epoch

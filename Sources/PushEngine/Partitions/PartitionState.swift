@@ -6,7 +6,8 @@ import PushModel
 /// The type only decides; the engine writes the markers, reads the logs and reports to the loop.
 struct PartitionState {
     enum Phase {
-        /// The element of the table is free. Becomes `awaitingMarker` when a partition that uses it is assigned.
+        /// The element of the table is free. Becomes `awaitingMarker` when the element is used for a partition that is
+        /// assigned.
         case gone
         /// The ownership marker has been handed to Kafka. Becomes `restoring` when Kafka has it, or `released` if the
         /// partition leaves before. An inlet, which has no marker, goes to `running` at once.
@@ -74,7 +75,7 @@ struct PartitionState {
     /// Keys for which the restore has found a record that an owner wrote after it had lost the partition. Compaction
     /// would keep only that record, so what is known of these keys is written again.
     private(set) var outdatedKeys: [[UInt8]] = []
-    /// Maximum number of keys that are kept.
+    /// Maximum number of outdated keys that are kept. Further ones are not written again.
     static var outdatedKeysMax: Int { 100_000 }
     /// How far `state` had been acknowledged when a person accepted its loss (`RecordHeader.acceptedEnd`); `nil`: the
     /// restore has found no such acceptance.
@@ -92,8 +93,8 @@ struct PartitionState {
     private(set) var wentBackTo: Int64 = -1
     /// Stretches of `state` that others wrote, to be read by the loop.
     private(set) var gaps: [Range<Int64>] = []
-    /// Maximum number of gaps of one partition that wait to be read. If there are more, they are read as one long
-    /// stretch.
+    /// Maximum number of gaps of one partition that wait to be read. If there are more, the last gap is extended to
+    /// include them.
     static var gapsMax: Int { 16 }
     /// Whether the loop is reading a gap.
     private(set) var isUnderRepair = false
@@ -284,8 +285,8 @@ struct PartitionState {
     mutating func beginCatchUp(endsMillis: Int64) { self.catchUpEndsMillis = endsMillis }
     /// Ends the wait for the backlog, which has been read or is no longer waited for.
     mutating func caughtUp() { self.catchUpEndsMillis = nil }
-    /// Lets pushes leave from now on if nothing prevents it. The marker must be in `state`, and all gaps must be
-    /// repaired. The backlog of the assignment must have been read.
+    /// Lets pushes leave from now on if nothing prevents it. The second marker must be in `state`, and all gaps must be
+    /// repaired. The wait for the backlog of the assignment must be over.
     /// - Returns: whether pushes may leave now and could not before.
     mutating func opensForPushes() -> Bool {
         guard self.phase == .running, self.pushing == .held, self.gaps.isEmpty, !self.isUnderRepair,
@@ -320,8 +321,8 @@ struct PartitionState {
     mutating func takeStateOffset(_ offset: Int64) -> StateOffsetOrder {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
-        // All records of this owner are behind its marker. A lower offset shows that the log is another one, or has
-        // lost its end.
+        // All records of this owner are behind its marker. An offset at or below the marker's shows that the log is
+        // another one, or has lost its end.
         guard offset >= next else {
             guard self.epoch >= 0, offset <= self.epoch else { return .inOrder }
             if self.wentBackTo < 0 { self.wentBackTo = offset }
@@ -350,10 +351,10 @@ struct PartitionState {
 
 /// What an acknowledged offset of a partition's `state` says.
 enum StateOffsetOrder {
-    /// Nothing: the record follows the previous one, or has no offset.
+    /// Nothing is wrong: the record has no offset, follows the previous one, or was acknowledged after a later one.
     case inOrder
     /// Others wrote between this record and the previous one.
     case gap
-    /// The record is below what this owner had written: the log was replaced, or has lost its end.
+    /// The record is not behind this owner's marker: the log was replaced, or has lost its end.
     case wentBack
 }

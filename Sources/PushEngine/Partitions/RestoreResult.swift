@@ -2,8 +2,8 @@
 public enum RestoreResult: Equatable, Sendable {
     /// What the record is about is in memory as the record says.
     case restored
-    /// The record changes nothing. It is a tombstone or a marker, its app is not configured, or its epoch is older than
-    /// that of an earlier record.
+    /// Nothing is restored from the record. It is a tombstone or a marker, its app is not configured, or its epoch is
+    /// older than that of an earlier record.
     case ignored
     /// The record was written by a newer release: the partition must stop (contract: Unknown kinds).
     case unknownVersion(UInt8)

@@ -1,8 +1,8 @@
 public import PushModel
 
 /// Begins another epoch of the same owner (contract: One owner), when another Kafka client takes over the shard's
-/// records. Records of the previous client may still be written to `state` behind records of the new one. They must
-/// then not be believed.
+/// records. Records of the previous client may still be written to `state` behind records of the new one. Such records
+/// must not be believed.
 extension ShardEngine {
     /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged carry the old epoch, and
     /// so do records made before it has acknowledged the marker. None of these records must be written: see

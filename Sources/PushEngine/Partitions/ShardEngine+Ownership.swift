@@ -60,7 +60,7 @@ extension ShardEngine {
         self.ownership.scheduleCatchUpEnd(ends)
     }
 
-    /// Lets partitions push if they have caught up, or cannot catch up.
+    /// Lets partitions push if they have caught up, cannot catch up, or have waited long enough.
     mutating func advanceCatchUps(now: EngineTime) {
         guard self.ownership.isCatchingUp else { return }
         self.ownership.beginCatchUpRound()
@@ -81,8 +81,8 @@ extension ShardEngine {
         }
     }
 
-    /// Lets pushes of the partition leave, if nothing prevents it. The partition's marker must be in `state`, and all
-    /// gaps must be repaired. The backlog of the assignment must have been read.
+    /// Lets pushes of the partition leave, if nothing prevents it. The partition's second marker must be in `state`,
+    /// and all gaps must be repaired. The wait for the backlog of the assignment must be over.
     mutating func beginPushing(_ partition: PartitionIndex, now: EngineTime) {
         guard self.core.memory.partitions[partition].opensForPushes() else { return }
         for slot in self.core.memory.slots.members(of: partition) where self.core.memory.slots[slot].pending.isSome {

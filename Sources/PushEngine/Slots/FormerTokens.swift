@@ -1,8 +1,8 @@
 /// The second token of an activity that has two to choose from.
 struct FormerToken {
     enum Role: Equatable {
-        /// The last token for which APNs has accepted a push. The slot has the newest token, for which APNs has
-        /// accepted no push yet.
+        /// The last token to which APNs has accepted a push. The slot has the newest token, to which APNs has accepted
+        /// no push yet.
         case former
         /// The newest token. The slot has the previous token, which has not been tried again yet. APNs refused the
         /// newest token, but may have been wrong.
@@ -28,12 +28,12 @@ struct FormerToken {
 /// An app may report a token that is dead on arrival. Without the previous token the card would not change until the
 /// app reports another. These tokens are not stored in `state`: a restart forgets them.
 struct FormerTokens: ~Copyable {
-    /// Maximum number of former tokens that a shard keeps. Beyond it the previous token is not kept, and a refusal of
+    /// Maximum number of second tokens that a shard keeps. At the limit a previous token is not kept, so a refusal of
     /// the newest token is final.
     static let countMax = 16_384
 
     private var tokens: [SlotID: FormerToken] = [:] { didSet { self.isEmpty = self.tokens.isEmpty } }
-    /// Whether no slot has a former token, which is nearly always so. This is asked for each record of `state`.
+    /// Whether `tokens` is empty, as it nearly always is. The value is read for each record of `state`.
     private(set) var isEmpty = true
     /// Tokens that were replaced while their first push was in flight. The answer to that push decides whether they are
     /// kept.
@@ -73,7 +73,7 @@ struct FormerTokens: ~Copyable {
     }
 
     /// Remembers that APNs has called an older token of the slot dead.
-    /// - Parameter sinceMillis: when the token died, as APNs says. A time before its registration is ignored.
+    /// - Parameter sinceMillis: when the token died, as APNs says. A kept token that was registered later stays kept.
     mutating func rememberRefused(generation: UInt32, sinceMillis: Int64?, of slot: SlotID) {
         if !self.untried.isEmpty, self.untried[slot]?.generation == generation { self.untried[slot] = nil }
         guard let token = self[slot], token.generation == generation,

@@ -3,9 +3,9 @@ import PushModel
 
 /// The phase of an activity's life (contract: Life cycle).
 enum SlotLife: UInt8 {
-    /// The slot is known from updates only: it has no token and no start.
+    /// The slot has no token and no start.
     case awaiting
-    /// The slot was registered, or an event brought its token.
+    /// A registration or another event has brought the slot's token, or the slot needs none.
     case alive
     /// A `start` was taken, and is not accepted yet.
     case starting
@@ -17,11 +17,12 @@ enum SlotLife: UInt8 {
     case ended
 }
 
-/// The last record that a slot has taken from one log, as the slot's next state record will say.
+/// The last record that a slot has taken of an input topic other than `routed`. The slot's next state record will say
+/// so.
 struct AppliedPosition: Equatable {
     /// Offset of the record; -1: none.
     var offset: Int64 = -1
-    /// Index of its topic; -1: none.
+    /// Index of the record's topic; -1: none.
     var topic: Int16 = -1
 
     init() {}
@@ -120,9 +121,10 @@ struct Slot {
     /// The update that must follow `pending` and cannot be merged into it: an end behind an unsent start, or content
     /// that does not fit beside an unsent alert.
     var behind = UpdateID.none
-    /// The ledger entry of the slot's events from an input topic that no state record covers yet.
+    /// The ledger entry of events that no state record of the slot covers yet. They are from an input topic other than
+    /// `routed`.
     var openEntry = EntryID.none
-    /// The activity id, then the raw token.
+    /// The slot's id, then the raw token.
     var identity = ByteArena.none
     var partition = PartitionIndex.none
     var kind = SlotKind.activity
@@ -136,18 +138,19 @@ struct Slot {
     /// Whether the slot is counted as pending: it has something to send or in flight.
     var isCountedPending = false
 
-    /// Wall time of the registration. A 410 from APNs with an older time is ignored.
+    /// Wall time of the registration. A 410 from APNs with an older time is ignored, but not more than
+    /// `earlierDeathsIgnoredMax` times in a row.
     var registeredWallMillis: Int64 = 0
-    /// The last stamp sent in a push; 0: none.
+    /// The last stamp that a push or version of the slot was given; 0: none.
     var lastStampSeconds: Int64 = 0
     /// Earliest time of the next push by the minimum distance (steady clock).
     var notBeforeMillis: Int64 = .min
     /// Earliest time of the next attempt (steady clock).
     var backoffUntilMillis: Int64 = .min
-    /// When the update began to wait for a token (steady clock). It has a meaning only while there is no token.
+    /// Time since which the slot has had no usable token (steady clock). It means nothing while the slot has one.
     var tokenMissingSinceMillis: Int64 = 0
-    /// Holds `lastStateWriteMillis`, and `recordOffset` until this owner has written a record: a slot has no byte to
-    /// spare.
+    /// Holds `recordOffset` until this owner has written a record, and `lastStateWriteMillis` from then on: a slot has
+    /// no byte to spare.
     private var writeTimeOrRecordOffset: Int64 = .min
 
     var hash: UInt32 = 0
@@ -191,12 +194,13 @@ struct Slot {
     private var lifeFlags: UInt8 = 0
     /// Whether pushes that may have left unrecorded before this process took over were counted against the budget.
     var countedUnrecordedPush = false
-    /// Number of owners between the owner that wrote the restored record and this owner. `FormerOwners.countMax`: no
-    /// record was restored.
+    /// Number of owners between the owner that wrote the restored record and this owner. `FormerOwners.countMax`: there
+    /// are that many or more, or no record was restored.
     var ownersSinceRecord: UInt8 = 0
     var tokenStanding = TokenStanding.usable
     var queuedPriority = PushPriority.low
-    /// Whether the record of the last push is still unacknowledged. Nothing may leave until it is acknowledged.
+    /// Whether a record of `state`, such as that of the last push, must be acknowledged before anything leaves the
+    /// slot.
     var awaitsStateRecord = false
     /// Whether the table has `RoutedPositions` for the slot.
     var hasRoutedPositions = false
@@ -243,7 +247,8 @@ struct Slot {
     /// Number of bytes of the id, 1 to 256.
     @inline(__always) var idByteCount: Int { Int(self.idLastIndex) + 1 }
     var identityByteCount: Int { self.idByteCount + Int(self.tokenByteCount) }
-    /// Whether the slot can be sent to. A channel's id is its token, and an audience needs none.
+    /// Whether the slot has a token, dead or not, or needs none. A channel's id is its token, and an audience needs no
+    /// token.
     var hasToken: Bool { self.tokenByteCount > 0 || self.kind != .activity }
     var hasUsableToken: Bool { self.hasToken && self.tokenStanding.isUsable }
     /// Whether unresolved offsets wait for the slot's next state record.

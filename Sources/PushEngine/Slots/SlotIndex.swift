@@ -1,5 +1,5 @@
-/// Finds a slot by its identity without building a key: open addressing over slot numbers, linear probing, no
-/// tombstones.
+/// Finds a slot by its identity without building a key: open addressing over slot numbers, linear probing, no marks for
+/// removed entries.
 ///
 /// A `Dictionary` would need an owned key per look-up. Here the caller's borrowed bytes are compared with the slot's
 /// own.
@@ -64,7 +64,7 @@ struct SlotIndex {
         }
     }
 
-    /// The first bucket that holds a slot with this hash; `nil`: none does. `next` finds further ones.
+    /// The first bucket that holds a slot with this hash; `nil`: no bucket does. `next` finds further buckets.
     func first(hash: UInt32) -> Int? { self.search(from: Int(truncatingIfNeeded: hash) & self.mask, hash: hash) }
 
     func next(after bucket: Int, hash: UInt32) -> Int? { self.search(from: (bucket + 1) & self.mask, hash: hash) }

@@ -18,7 +18,7 @@ enum SlotKind: UInt8, CaseIterable {
     }
 }
 
-/// The identity of a slot: one thing of one app. Borrows the bytes of the id.
+/// The identity of a slot: one activity, channel or audience of one app. The key borrows the bytes of the id.
 struct SlotKey: ~Escapable {
     var kind: SlotKind
     /// Index into `EngineConfiguration.apps`.

@@ -32,7 +32,7 @@ extension SlotTable {
         return unsafe Span(_unsafeElements: bytes).holdsSameBytes(as: token)
     }
 
-    /// Stores the id and token of a new slot. APNs has said nothing about the token yet.
+    /// Stores the id and token of a new slot.
     @inline(__always) mutating func setIdentity(id: Span<UInt8>, token: Span<UInt8>, _ slot: SlotID) {
         self[slot].identity = self.identities.allocate(id.count + token.count)
         self[slot].idLastIndex = UInt8(id.count - 1)

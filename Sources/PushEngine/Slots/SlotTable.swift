@@ -5,7 +5,7 @@ import PushModel
 ///
 /// All partitions of the shard share one table. Queues and acknowledgements can therefore name a slot of any partition
 /// by one small number. One partition also reuses the room that another gives back. Work on a whole partition walks
-/// only its members.
+/// only the slots of that partition.
 @safe struct SlotTable: ~Copyable {
     private var store = ChunkedStore<SlotID, Slot>()
     private var free: [SlotID] = []
@@ -27,9 +27,9 @@ import PushModel
     /// Number of live slots.
     var count: Int { self.store.count - self.free.count }
 
-    /// Number of slots in the index, and number of slots with positions in `routed`, for tests. All live slots are in
-    /// the index; few have positions.
+    /// Number of slots in the index, for tests. All live slots are in the index.
     var indexedCount: Int { self.index.count }
+    /// Number of slots with positions in `routed`, for tests. Few slots have them.
     var routedCount: Int { self.routedPositions.count }
 
     /// Number of elements, live or not.
@@ -53,8 +53,8 @@ import PushModel
         self.find(key, hash: self.hash(kind: key.kind, id: key.id), partition: partition)
     }
 
-    /// The slot with this key in this partition. One id on two partitions means two slots, as in two workers. Each of
-    /// the two slots has its own state and offsets, and may leave without the other.
+    /// The slot with this key in this partition. One id on two partitions means two slots, as it would in two workers.
+    /// Each of the two slots has its own state and offsets, and may leave without the other.
     /// - Parameter hash: hash of the key's kind and id.
     func find(_ key: borrowing SlotKey, hash: UInt32, partition: PartitionIndex) -> SlotID? {
         var candidate = self.index.first(hash: hash)
@@ -87,7 +87,7 @@ import PushModel
 
     // MARK: Joining and leaving
 
-    /// Makes a slot of the partition. The caller has checked that none has this key.
+    /// Makes a slot of the partition. The caller has checked that no slot has this key.
     /// - Parameter token: the raw token; empty: the slot has none.
     mutating func make(
         _ key: borrowing SlotKey, hash: UInt32, token: Span<UInt8> = Span(), partition: PartitionIndex
@@ -119,8 +119,8 @@ import PushModel
         self.free.append(slot)
     }
 
-    /// Sets a slot, which has its id and token, to what a record of `state` says. Fields that the table writes are not
-    /// changed.
+    /// Fills a slot from a record of `state`. The slot has its id and token already. What the table needs to find the
+    /// slot stays.
     /// - Parameter recordOffset: the record's offset.
     mutating func overwrite(_ slot: SlotID, with read: consuming Slot, recordOffset: Int64) {
         var new = read
@@ -155,7 +155,7 @@ import PushModel
     /// The slots of a partition, in no order.
     func members(of partition: PartitionIndex) -> [SlotID] { self.membersOfPartition[partition] }
 
-    /// The last slot of the partition's list, whose removal moves no other; `nil`: the partition has none.
+    /// The last slot of the partition's list, whose removal moves no other; `nil`: the partition has no slot.
     func lastMember(of partition: PartitionIndex) -> SlotID? { self.membersOfPartition[partition].last }
 
     /// Makes room for the slots of this partition.

@@ -4,7 +4,7 @@ public import PushModel
 public enum StateHeader: Equatable, Sendable {
     /// `RecordHeader.epoch`, which only a tombstone has.
     case epoch(Int64)
-    /// `RecordHeader.takeovers`, of a marker written before its owner's first push.
+    /// `RecordHeader.takeovers`, of a marker that confirms its owner's first one, or that repairs a gap.
     case takeovers(Int64)
     /// `RecordHeader.acceptedEnd`, of a marker with which a person has accepted that `state` is lost.
     case acceptedEnd(Int64)

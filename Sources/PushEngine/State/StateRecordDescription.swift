@@ -54,7 +54,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var registeredMillis: Int64?
         /// Timestamp of the newest event that APNs has accepted.
         public var lastAcceptedSeconds: Int64?
-        /// The last `aps.timestamp` that was given.
+        /// The last `aps.timestamp` that a push or version of the slot was given.
         public var lastStampSeconds: Int64?
         /// When the slot was last registered, started, updated or ended, milliseconds since 1970. How long the slot
         /// stays in memory is counted from this time.
@@ -173,7 +173,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var byteCount: Int
         /// Whether the push's newest content has an alert.
         public var hasAlert: Bool
-        /// Whether the push may be on the phone already, because an attempt got no answer.
+        /// Whether the push may be on the phone already: an attempt got no answer, or a former owner may have sent it.
         public var mayBeSent: Bool
         /// Position of the newest event.
         public var newest: Position
@@ -211,7 +211,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var record: String
         /// Offset of the marker of the owner that wrote the record.
         public var epoch: Int64
-        /// The life of the audience.
+        /// Number of the audience's life.
         public var life: Int64
         /// `aps.timestamp` of the versions kept, the newest last. A record of progress or of starts has only the stamp
         /// of what it is about.
@@ -239,7 +239,7 @@ public struct StateRecordDescription: Equatable, Sendable {
 
     /// A marker, in which an owner says that it has taken the partition over.
     public struct Marker: Equatable, Sendable, Encodable {
-        /// Offset of the owner's first marker; `nil`: this marker is the first.
+        /// Offset of the owner's first marker; `nil`: this marker is the first, or a person has written it.
         public var epoch: Int64?
         /// When the owner took the partition over, milliseconds since 1970.
         public var takenOverMillis: Int64
