@@ -3,7 +3,7 @@ import PushModel
 /// How start members of a crowd join, leave and are restored. `CrowdStarts` decides; the engine journals and counts.
 extension Crowd {
     // MARK: Joining
-    /// Remembers when a start member joined.
+    /// Remembers the time of a start member's join, if it is the latest so far.
     mutating func startJoinTaken(seconds: UInt32) { self.starts.joinTaken(seconds: seconds) }
     /// Sets a start member's flags and time as its join says: see `CrowdStarts.joined`.
     mutating func startJoined(
@@ -53,7 +53,7 @@ extension Crowd {
     }
 
     // MARK: Records
-    /// Writes what is known of a start member: see `CrowdStarts.record`.
+    /// Makes the record of a start member: see `CrowdStarts.record`.
     mutating func writeStartMember(
         _ member: MemberID, of round: Int, in table: borrowing MemberTable
     ) -> (record: StartMemberRecord, number: UInt32, dueCount: Int) {

@@ -7,14 +7,14 @@ extension Crowd {
     mutating func startSettled(of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>) {
         self.starts.reports.settled(of: start, into: reason)
     }
-    /// Counts an update token that has joined and was not a member before.
-    /// - Returns: whether its card may be from the start that goes round.
+    /// Counts an update token that has joined and was not a member before, if a start goes round.
+    /// - Returns: whether a start goes round. The token's card may be from that start.
     mutating func startReturned() -> Bool {
         guard self.starts.hasOrder else { return false }
         self.starts.reports.returned()
         return true
     }
-    /// Remembers when APNs has accepted a push of a start.
+    /// Remembers when APNs accepted a push of a start.
     mutating func startAccepted(_ start: StartStamp, wallMillis: Int64) {
         self.starts.reports.accepted(start, wallMillis: wallMillis)
     }

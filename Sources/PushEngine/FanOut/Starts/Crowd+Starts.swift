@@ -1,7 +1,7 @@
 import PushModel
 
-/// What a crowd decides about its starts. `CrowdStarts` has the rounds; the crowd knows the versions and the reports.
-/// The engine journals, sends and counts.
+/// What a crowd decides about its starts. `CrowdStarts` has the rounds; the crowd knows the versions. The engine
+/// journals, sends and counts.
 extension Crowd {
     /// What follows from the end of a start.
     struct EndedStart {
@@ -25,7 +25,7 @@ extension Crowd {
         LaneIndex(app: self.app, environment: self.starts.rounds[round].environment)
     }
 
-    /// Whether start members have, or had, rings here.
+    /// Whether the crowd has rings for start members. Rings stay when their last member leaves.
     var hasStartRings: Bool { !self.starts.rounds.isEmpty }
     /// Number of start members that are owed the start.
     var startsWaitingCount: Int { self.starts.waitingCount }
@@ -58,8 +58,9 @@ extension Crowd {
         self.starts.over()
         return EndedStart(count: count, report: report, record: record)
     }
-    /// Withdraws announcements whose pushes have not left. Nothing leaves until members are announced again.
-    /// - Parameter isLeaving: whether the partition leaves. If so, progress that no record covers is written, too.
+    /// Withdraws announcements whose pushes have not left. Their members must be announced again before pushes leave.
+    /// - Parameter isLeaving: whether the partition leaves. If so, a record has to be written even if the start is
+    ///   over, unless the last record covers everything.
     /// - Returns: whether a record has to be written.
     mutating func withdrawStart(isLeaving: Bool = false) -> Bool {
         guard self.starts.hasOrder || isLeaving && self.starts.records.progress.isDue else { return false }
@@ -100,7 +101,8 @@ extension Crowd {
         }
         return next
     }
-    /// Remembers when the start began, if this is the first time. Records about the start may be written now.
+    /// Remembers the present time as the start's beginning, unless it has begun already. The caller has checked that
+    /// records about the start may be written.
     /// - Returns: whether a record is due.
     mutating func isStartRecordDue(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
@@ -108,7 +110,7 @@ extension Crowd {
         self.starts.began(now: now)
         return self.starts.recordDueMillis(announces: announces, terms, in: table, now: now) <= now.steadyMillis
     }
-    /// Announces the next members, and writes how far the start has got: see `CrowdStarts.record`.
+    /// Makes the record that announces the next members and says how far the start has got: see `CrowdStarts.record`.
     mutating func writeStarts(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
         entries: inout [RingEntry], now: EngineTime
@@ -167,13 +169,15 @@ extension Crowd {
     ) {
         self.starts.pushAnswered(push, of: round, in: &store)
     }
-    /// Wakes a member that waited for the answer to its push: see `CrowdStarts.settled`.
+    /// Wakes a member if it waited for the answer to its push: see `CrowdStarts.settled`.
     @inline(__always) mutating func wakeStart(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.starts.settled(member, of: round, nowMillis: nowMillis)
     }
-    /// Remembers a push of a start that may have arrived although its result is unknown.
+    /// Remembers a push of a start that may have arrived, because its result is unknown: see
+    /// `CrowdStarts.mayHaveArrived`.
     mutating func startMayHaveArrived(_ push: borrowing MemberPush) { self.starts.mayHaveArrived(push) }
-    /// Lets a member whose push surely did not arrive wait for another push: see `CrowdStarts.surelyNotArrived`.
+    /// Lets a member wait for another push, unless it has left or the start ends before: see
+    /// `CrowdStarts.surelyNotArrived`.
     mutating func startAgain(
         _ push: borrowing MemberPush, delayMillis: Int64, isEarlierDeath: Bool, in table: inout MemberTable,
         now: EngineTime
@@ -183,8 +187,9 @@ extension Crowd {
             push, endsSeconds: endsSeconds, delayMillis: delayMillis,
             failures: push.failures.next(isEarlierDeath: isEarlierDeath), in: &table, now: now)
     }
-    /// Counts a push of a start that has failed for good, or whose result is unknown.
-    /// - Returns: whether an outcome record may be written for its member.
+    /// Takes a push of a start that has failed for good, or whose result is unknown. Counts the reason for which APNs
+    /// has refused it.
+    /// - Returns: whether an outcome record may be written for the push's member.
     mutating func startFailed(_ start: StartStamp, status: UInt16, reason: String, outcome: Outcome) -> Bool {
         if outcome != .unknown {
             self.starts.reports.refused(
@@ -196,7 +201,7 @@ extension Crowd {
     // MARK: Traces
     /// Whether the results of the start are traced.
     @inline(__always) var isStartTraced: Bool { self.starts.trace == .traced }
-    /// The start for which a trace begins now; `nil`: none begins, because that was decided before or no member waits.
+    /// The start for which a trace may begin now; `nil`: that was decided before, or no member waits for the start.
     mutating func startToTrace() -> StartOrder? {
         guard let order = self.starts.traceLooked(), self.startCounts.waitingCount > 0 else { return nil }
         return order

@@ -89,7 +89,7 @@ extension CrowdStarts {
         guard self.hasOrder else { return until }
         return max(until, now.steadyMillis + self.orderExpiresSeconds * 1_000 - now.wallMillis)
     }
-    /// Until when members are kept, seconds since 1970; 0: there are none.
+    /// Until when the last of the members is kept, seconds since 1970; 0: there are none.
     func untilSeconds(lifeMillis: Int64, in table: borrowing MemberTable) -> Int64 {
         self.memberCount(in: table) > 0 ? self.lastJoinSeconds + lifeMillis / 1_000 : 0
     }

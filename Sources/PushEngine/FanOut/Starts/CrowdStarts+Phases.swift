@@ -41,11 +41,11 @@ extension CrowdStarts {
         /// there is room for.
         var unheard: [MemberID] = []
     }
-    /// Whether a member was sent the start that goes round, or may have been.
+    /// What a member was sent of the start that goes round.
     struct Sent {
         /// Whether the member was sent the start, or may have been.
         var wasSent = false
-        /// Whether a push may have reached the member, although it is sent another.
+        /// Whether a push may have reached the member, although the member is sent another push.
         var mayHaveArrived = false
     }
 

@@ -1,29 +1,30 @@
 import PushModel
 
 /// A partition's start members of an audience: their rings, the start that goes round, and the starts of the last hour.
-/// The type only decides. Its owner passes it the table of members, writes its records, and sends its pushes.
+/// The type only decides. The engine passes it the table of members, writes its records, and sends its pushes.
 struct CrowdStarts: ~Copyable {
     private(set) var phase = Phase.over
     private(set) var trace = Trace.untraced
-    /// The start that goes round: one element, or none. A start is large and rare.
+    /// The start that goes round: one element, or none. A start is large and rare, so it is stored in an array.
     private var orders: [StartOrder] = []
-    /// The identity of the start that goes round, and when it expires, seconds since 1970; 0: none goes round.
+    /// The identity of the start that goes round; life and stamp 0: none goes round.
     private(set) var orderStamp = StartStamp()
+    /// When the start that goes round expires, seconds since 1970; 0: none goes round.
     private(set) var orderExpiresSeconds: Int64 = 0
-    /// The newest start that goes round here or has done so. Neither this start nor an older one begins a second time,
-    /// no matter what a clock shows.
+    /// The newest start that goes round here or has done so. Only a newer start may begin, even if a clock is set back.
+    /// After a takeover the newest start may continue.
     private(set) var newestMet = StartStamp()
-    /// When the start began here, wall milliseconds; 0: it has not begun.
+    /// When the start began in this partition, wall milliseconds; 0: it has not begun.
     private var beganMillis: Int64 = 0
     /// The rounds, one for each environment.
     private(set) var rounds: [StartRound] = []
-    /// Starts whose pushes left within the last hour.
+    /// Starts whose pushes left, or may have left, within the last hour.
     private(set) var past = PastStarts()
     private(set) var records = StartBookkeeping()
     private(set) var restored = RestoredStarts()
     private(set) var sweep = StartSweep()
     private var bodies = StartBodies()
-    /// When the newest start member joined, seconds since 1970.
+    /// Time of the last join of a start member, seconds since 1970.
     private(set) var lastJoinSeconds: Int64 = 0
 
     /// Results of the present start. After it has ended they stay until the next start begins.
@@ -38,7 +39,7 @@ struct CrowdStarts: ~Copyable {
     /// When the start's own content becomes stale, seconds since 1970; `Int64.max`: there is no start. Reads the first
     /// element in place, because `order` would copy the whole start.
     @inline(__always) var orderStaleSeconds: Int64 { self.orders.isEmpty ? .max : self.orders[0].layer.staleSeconds }
-    /// Whether pushes of the start show the content of the newest version: see `StartOrder.shows`.
+    /// Whether pushes of the start show the newest version's content, if it fits: see `StartOrder.shows`.
     @inline(__always) func orderShows(_ newest: borrowing Version) -> Bool {
         self.hasOrder && self.orders[0].shows(newest)
     }
@@ -49,8 +50,7 @@ struct CrowdStarts: ~Copyable {
     }
 
     // MARK: The start
-    /// Begins a start while none goes round. After a restore, the start continues behind the members that were
-    /// announced.
+    /// Begins a start while none goes round. A start that a restore has read of continues: see `resume`.
     mutating func startCame(
         _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
@@ -80,7 +80,8 @@ struct CrowdStarts: ~Copyable {
         }
         return begun
     }
-    /// Resumes a start about which `state` has records.
+    /// Begins a start after a restore that has read records about starts. If the records are about this start, it
+    /// continues behind the members that were announced.
     private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
         let start = self.orderStamp
         let (known, marks) = self.restored.take(start)
@@ -120,11 +121,11 @@ struct CrowdStarts: ~Copyable {
         self.contentChanged()
         self.records.progressed()
     }
-    /// Remembers when pushes of the start could first leave.
+    /// Remembers the present time as the start's beginning, if a start goes round and has not begun.
     mutating func began(now: EngineTime) {
         if self.hasOrder, self.beganMillis == 0 { self.beganMillis = now.wallMillis }
     }
-    /// Drops the bodies, because the content that pushes show, or the audience's channels, have changed.
+    /// Drops the bodies, because the start, the content that its pushes show, or the audience's channels have changed.
     mutating func contentChanged() { self.bodies = StartBodies() }
     /// Whether the body for these phones and this channel has been made. Also `true` if no start goes round, because no
     /// body is needed then.
@@ -133,7 +134,7 @@ struct CrowdStarts: ~Copyable {
     }
     /// Makes the body for phones that can listen on a channel, or for the others.
     /// - Parameters:
-    ///   - newest: the newest version; a start may show its content.
+    ///   - newest: the newest version, whose content the start may show.
     ///   - channel: the channel that phones are asked to listen on; empty: none.
     mutating func makeBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8]) {
         self.bodies.make(self.orders[0], newest: newest, isChannelCapable: isChannelCapable, channel: channel)
@@ -204,7 +205,7 @@ struct CrowdStarts: ~Copyable {
         return true
     }
     /// Marks the round as in its lane's queue.
-    /// - Returns: `false`: it was there already.
+    /// - Returns: `false`: the round was in the queue already.
     @inline(__always) mutating func queued(_ round: Int) -> Bool { self.rounds[round].queued() }
     @inline(__always) mutating func dequeued(_ round: Int) { self.rounds[round].dequeued() }
     /// Counts a push to the next member as sent, and sets the push's fields for the start.
@@ -230,18 +231,19 @@ struct CrowdStarts: ~Copyable {
         self.rounds[round].pushAnswered(push, in: &pushes)
         self.records.progressed()
     }
-    /// Ends a member's wait for the answer to a push of an earlier start. That answer has been dealt with.
+    /// Ends a member's wait for the answer to its push of an earlier start, if it waits for one.
     @inline(__always) mutating func settled(_ member: MemberID, of round: Int, nowMillis: Int64) {
         self.rounds[round].wake(member, nowMillis: nowMillis)
     }
-    /// Remembers a push that may have arrived although its result is unknown. The member is sent another push.
+    /// Remembers a push that may have arrived, if it is of the start that goes round. Its member is sent another push.
     mutating func mayHaveArrived(_ push: borrowing MemberPush) {
         if push.start == self.orderStamp { self.rounds[push.pass].mayHaveArrived(at: push.member) }
     }
-    /// Takes a push that surely has not started a card. The member is sent the start again if it is still here
-    /// and the start still goes round. The start must also not expire before the next attempt.
+    /// Takes a push that has not started a card, or whose result is unknown while the app resends starts. The member is
+    /// sent the start again if it has not left and the start still goes round. The next attempt must also come before
+    /// `endsSeconds`.
     /// - Parameters:
-    ///   - endsSeconds: when the start expires, seconds since 1970.
+    ///   - endsSeconds: from when the start is no longer sent, seconds since 1970.
     ///   - delayMillis: time until the next attempt, milliseconds.
     ///   - failures: the member's failures, for its next attempt.
     /// - Returns: how the push ended; `nil`: the member is still owed the start.
@@ -254,8 +256,7 @@ struct CrowdStarts: ~Copyable {
             return \.left
         }
         guard push.start == self.orderStamp else { return \.superseded }
-        // Otherwise the member would take up room among the waiting members, although the start expires before its
-        // next attempt.
+        // A member whose next attempt would come too late must not take up room among the waiting members.
         guard now.wallMillis + delayMillis < endsSeconds * 1_000 else { return \.expired }
         self.rounds[push.pass].hold(
             push.member, notBeforeMillis: now.steadyMillis + delayMillis, failures: failures)
@@ -272,9 +273,9 @@ struct CrowdStarts: ~Copyable {
         for round in self.rounds { table.removeRing(round.ring) }
         self.rounds = []
     }
-    /// Seconds after which a member's repeated join is written down again. The join's time then replaces the old one.
+    /// Least time between a member's recorded join and a later join whose time replaces it, seconds.
     static let rejoinSeconds: UInt32 = 86_400
-    /// Remembers when a member joined, if no other member has joined since.
+    /// Remembers the time of a join, if it is the latest so far.
     mutating func joinTaken(seconds: UInt32) { self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds)) }
     /// Remembers for a new member of a round what its token was sent in the other environment's ring. The token has
     /// moved from there.
@@ -282,7 +283,8 @@ struct CrowdStarts: ~Copyable {
         if sent.wasSent { self.rounds[round].sentEarly(to: member, in: &table) }
         if sent.mayHaveArrived { self.rounds[round].mayHaveArrived(at: member) }
     }
-    /// Sets the member's flags and time as its join says.
+    /// Sets the member's flags and time as its join says. If the member is new or was a ghost, and has not been sent
+    /// the start that goes round, it waits for that start.
     /// - Parameters:
     ///   - says: the flags that the join names.
     ///   - isNew: whether the member was not in the round's ring before.
@@ -320,16 +322,16 @@ struct CrowdStarts: ~Copyable {
         return (record, number, dueCount)
     }
     /// Counts a member's tombstone that is written.
-    /// - Returns: the record's number.
+    /// - Returns: the tombstone's number.
     mutating func tombstoneWritten() -> UInt32 { self.records.memberWritten() }
     /// Takes Kafka's acknowledgement of a member's record.
     mutating func memberAcknowledged(_ number: UInt32, of round: Int, offset: Int64) {
         self.records.memberAcknowledged(number)
         if round < self.rounds.count { self.rounds[round].memberAcknowledged(number, offset: offset) }
     }
-    /// Turns a leaving member into a ghost, if starts that it was sent have to be remembered.
-    /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered. The caller then
-    ///   removes the member.
+    /// Turns a leaving member into a ghost, if starts that it was sent have to be remembered: see `formerSent`.
+    /// - Returns: how many fewer members are now owed the start; `nil`: nothing has to be remembered, and the caller
+    ///   must remove the member.
     mutating func left(_ member: MemberID, of round: Int, in table: inout MemberTable, now: EngineTime) -> Int? {
         let wasSent = self.wasSent(to: member, of: round, in: table)
         if !wasSent { self.past.timePassed(nowMillis: now.steadyMillis) }
@@ -365,7 +367,7 @@ struct CrowdStarts: ~Copyable {
         let until = self.untilSeconds(lifeMillis: lifeMillis, in: table)
         if until > 0, until <= now.wallSeconds { self.sweep.wantedAtOnce(nowMillis: now.steadyMillis) }
     }
-    /// Looks at some members, where the search stopped last.
+    /// Looks at some members. The search continues where its last step stopped.
     /// - Parameters:
     ///   - lifeMillis: members that joined longer ago than this leave.
     ///   - hasGhosts: whether ghosts that can now be forgotten still have to be removed.
@@ -406,9 +408,9 @@ struct CrowdStarts: ~Copyable {
         }
         return due
     }
-    /// Makes the progress record, for writing at once. The record announces the next members, and says how far the
-    /// start has got.
-    /// - Parameter announces: whether starts may leave.
+    /// Makes the progress record, for writing at once. The record says how far the start has got, and announces the
+    /// next members.
+    /// - Parameter announces: whether starts may leave. If not, the record announces no further members.
     mutating func record(
         announces: Bool, _ terms: StartTerms, in table: borrowing MemberTable, pushes: borrowing MemberPushStore,
         entries: inout [RingEntry], now: EngineTime
@@ -440,8 +442,8 @@ struct CrowdStarts: ~Copyable {
         for index in self.rounds.indices { self.rounds[index].announced() }
         return true
     }
-    /// Withdraws announcements: nothing leaves until members are announced again. The next record says which announced
-    /// members were not sent the start. Without that record, a takeover would count them as unknown.
+    /// Withdraws the announcement of members that have not been sent the start. They are sent it only after they are
+    /// announced again. Without a record of the withdrawal, a takeover would count these members as unknown.
     mutating func withdrawn() {
         for index in self.rounds.indices { self.rounds[index].withdrawAnnouncements() }
         self.records.progressed()
@@ -454,7 +456,7 @@ struct CrowdStarts: ~Copyable {
     mutating func progressRead(_ progress: StartProgressRecord, now: EngineTime) {
         self.past.restored(progress.past, now: now)
         if !progress.isOver, progress.rounds.contains(where: { $0.unansweredCount > 0 }) {
-            // Pushes to announced members may have left at any time since the record, because the start is not over.
+            // The start is not over, so pushes to announced members may have left at any time since the record.
             self.past.sent(progress.start, now: now)
         }
         self.restored.progressRead(progress)

@@ -30,9 +30,9 @@ extension CrowdTable {
         }
         return (crowd, 0)
     }
-    /// When the member's token may be sent another start (steady clock): see `start.per-hour`. All starts of the last
-    /// hour in the token's audiences in this partition count. A start counts if the token was a member then, and may
-    /// have been sent the start. The hour begins with the start's last push.
+    /// When the member's token may be sent another start (steady clock): see `start.per-hour`. Starts of the last hour
+    /// count if the token may have been sent them, in any of its audiences in this partition. The hour begins with the
+    /// start's last push.
     func startAllowedMillis(_ member: MemberID, perHour limit: Int, members: Members, now: EngineTime) -> Int64 {
         var millis: [Int64] = []
         var other = members.table.firstMembership(ofStartToken: members.table.token(of: member))
@@ -47,7 +47,7 @@ extension CrowdTable {
         return millis[millis.count - limit] + RollingBudget.windowMillis
     }
     /// Moves start members of a crowd whose audience is over to a new crowd for the same audience.
-    /// - Returns: the new crowd; `nil`: the old one had no start members.
+    /// - Returns: the new crowd; `nil`: the old crowd had no start members, or no name.
     mutating func moveStarts(from old: CrowdID, pushes: inout MemberPushStore) -> CrowdID? {
         guard !self[old].starts.rounds.isEmpty, !self[old].id.isEmpty else { return nil }
         let members = self.members(of: old)
@@ -68,7 +68,7 @@ extension CrowdTable {
         let (crowd, round) = self.startHome(of: member, members: members)
         return self[crowd].starts.isServedInDoubt(member, of: round, in: members.table)
     }
-    /// Whether a crowd has start members, and no update members.
+    /// Whether a crowd has start members, but no update members and no unanswered pushes to former ones.
     func hasOnlyStarts(_ crowd: CrowdID) -> Bool {
         let members = self.membersIfAny(of: crowd)
         guard let members, self[crowd].starts.memberCount(in: members.table) > 0 else { return false }

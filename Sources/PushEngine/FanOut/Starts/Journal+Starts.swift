@@ -6,7 +6,7 @@ extension Journal {
     /// - Parameters:
     ///   - round: index of the crowd's round whose ring has the member.
     ///   - number: number of the record, counted per crowd.
-    ///   - entry: not resolved before Kafka has the record; `none`: no event waits for the record.
+    ///   - entry: the ledger's entry that is not resolved before Kafka has the record; `none`: no event waits for it.
     mutating func writeStartMember(
         _ token: Span<UInt8>, _ member: StartMemberRecord, of id: CrowdID, _ crowd: borrowing Crowd, round: Int,
         number: UInt32, entry: EntryID, in memory: inout ShardMemory

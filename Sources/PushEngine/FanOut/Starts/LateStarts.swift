@@ -4,11 +4,11 @@ import DequeModule
 /// records are below an offset. It announces other members up to a position in the ring.
 struct LateStarts {
     private var joins = LateJoins()
-    /// Number of joins at the front of the queue that are announced. `announcedNext` is the number once the record on
-    /// its way is acknowledged.
+    /// Number of joins at the front of the queue that an acknowledged record announces.
     private(set) var announcedCount = 0
+    /// Number of joins at the front of the queue that the last record written announces.
     private var announcedNext = 0
-    /// Members whose records are below this offset have been announced.
+    /// The offset for the next progress record. It announces late members whose own records are below this offset.
     private(set) var offset: Int64 = 0
     /// An offset above the records of all members that were taken out to be sent the start.
     private var servedOffset: Int64 = 0
@@ -30,7 +30,8 @@ struct LateStarts {
 
     // MARK: What happens
 
-    /// Begins a start. Late members whose records are below the offset have been announced.
+    /// Begins a start.
+    /// - Parameter offset: late members whose records are below this offset have been announced by a former owner.
     mutating func begin(offset: Int64) {
         self.offset = offset
         self.servedOffset = offset
@@ -89,8 +90,8 @@ struct LateStarts {
         for join in self.joins.queue where join.offset >= 0 && self.joins.isWaiting(join) {
             self.offset = min(self.offset, join.offset)
         }
-        // Kafka may store records in another order than they were sent, so a waiting member's record may be before that
-        // of a served one. It is better that the waiting member misses the start than that the other gets it twice.
+        // Kafka may store records in another order than they were sent. So a waiting member's record may be before that
+        // of a served member. It is better that the waiting member misses the start than that the served one gets two.
         self.offset = max(self.offset, self.servedOffset)
     }
 }

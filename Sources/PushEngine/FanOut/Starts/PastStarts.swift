@@ -1,7 +1,7 @@
 import PushModel
 
 extension CrowdStarts {
-    /// A start whose pushes left within the last hour.
+    /// A start whose pushes left, or may have left, within the last hour.
     struct Past: Equatable {
         var start: StartStamp
         /// When the start's last push left (steady clock).
@@ -11,8 +11,8 @@ extension CrowdStarts {
 
         /// The most by which clocks may differ, or a clock may be set back, milliseconds.
         static let clockDifferenceMillisMax: Int64 = 300_000
-        /// Whether the start may have been sent to a member that joined at this time. Counting one member too many is
-        /// better than one too few.
+        /// Whether the start may have been sent to a member that joined at this time. It is better to count a start
+        /// that the member was not sent than to miss one that it was sent.
         func mayHaveReached(joinedSeconds: UInt32) -> Bool {
             Int64(joinedSeconds) * 1_000 <= self.lastSentWallMillis + Self.clockDifferenceMillisMax
         }
@@ -23,8 +23,8 @@ extension CrowdStarts {
     static let pastMax = AppConfiguration.startsPerHourMax
 }
 
-/// Starts of an audience whose pushes left within the last hour. A start may have been sent to members that joined
-/// before its last push, or up to `clockDifferenceMillisMax` later.
+/// Starts of an audience whose pushes left, or may have left, within the last hour. A start may have been sent to
+/// members that joined before its last push, or up to `clockDifferenceMillisMax` after it.
 struct PastStarts {
     /// The starts, the oldest first.
     private(set) var all: [CrowdStarts.Past] = []
@@ -59,7 +59,7 @@ struct PastStarts {
         self.all.append(
             CrowdStarts.Past(start: start, lastSentMillis: now.steadyMillis, lastSentWallMillis: now.wallMillis))
     }
-    /// Drops starts older than an hour, which no longer count.
+    /// Drops starts whose last push left an hour ago or earlier. They no longer count.
     mutating func timePassed(nowMillis: Int64) { self.all.removeAll { $0.isOver(nowMillis: nowMillis) } }
 
     // MARK: Records

@@ -21,9 +21,9 @@ struct RestoredStarts {
             ? nil : StartMemberRecord.RestoredMark(mark: record.mark, start: record.start, offset: offset)
     }
     mutating func memberForgotten(_ member: MemberID) { self.marks[member] = nil }
-    /// Takes out what was read of the start that continues.
-    /// - Returns: how far the start had got (`nil`: `state` does not say), and the start's members, in the order of
-    ///   their records.
+    /// Takes out what was read of this start. What was read of others is forgotten.
+    /// - Returns: how far the start had got (`nil`: `state` does not say), and the members that have a mark of this
+    ///   start, in the order of their records.
     mutating func take(
         _ start: StartStamp
     ) -> (known: StartProgressRecord?, marks: [(member: MemberID, mark: StartMemberRecord.RestoredMark)]) {

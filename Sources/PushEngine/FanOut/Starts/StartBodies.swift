@@ -1,7 +1,8 @@
 /// Bodies of a start's pushes, made once for all members that get the same body.
 struct StartBodies {
-    /// The body for phones that can listen on a channel, and the body for others.
+    /// The body for phones that can listen on a channel while there is no channel for them; empty: not made.
     private var capable: [UInt8] = []
+    /// The body for phones that cannot listen on a channel; empty: not made.
     private var plain: [UInt8] = []
     /// The bodies that ask phones to listen on a channel: at most two are kept.
     private var channels: [(id: [UInt8], body: [UInt8])] = []

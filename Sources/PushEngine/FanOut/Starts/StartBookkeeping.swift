@@ -1,5 +1,5 @@
 /// Which records of a crowd's start `state` has, and which have to be written: the start's progress, and its members.
-/// The type decides; its owner writes the records, and says which of them Kafka has.
+/// The type decides; the engine writes the records, and says which of them Kafka has.
 struct StartBookkeeping {
     /// Least time between progress records of a start while no member has to be announced, milliseconds.
     static let progressMillis: Int64 = 1_000
@@ -22,7 +22,7 @@ struct StartBookkeeping {
     private var membersBeforeStart = 0
     private var memberNumberAtStart: UInt32 = 0
 
-    /// Whether all joins' records from before the start are acknowledged.
+    /// Whether Kafka has acknowledged all members' records that were written before the start.
     @inline(__always) var hasMembersFromBefore: Bool { self.membersBeforeStart == 0 }
     /// When a record of the start's progress is due (steady clock); `Int64.max`: all is written, or a record is on its
     /// way.
@@ -50,7 +50,7 @@ struct StartBookkeeping {
         self.sentSinceProgress += 1
         self.progressed()
     }
-    /// Reports to the pace that the round had to stop, because the next member is not announced.
+    /// Reports to the pace that the round had to stop for a member whose announcing record is still on its way.
     mutating func ranDry() {
         if self.progress.isUnderWay, self.sentSinceProgress > 0 { self.pace.markDry() }
     }

@@ -4,7 +4,7 @@ import PushModel
 /// The identity of a start. The stamp alone is not enough, because starts of different lives of an audience may have
 /// the same stamp.
 struct StartStamp: Hashable, Comparable {
-    /// The audience's life; 0: an older release wrote the record, without the life.
+    /// The audience's life; 0: no start, or the stamp was read from an older release's record, which has no life.
     var life: Int64 = 0
     /// Stamp of the version that first carried the start; 0: no start.
     var stampSeconds: Int64 = 0
@@ -12,7 +12,7 @@ struct StartStamp: Hashable, Comparable {
     static func < (one: Self, other: Self) -> Bool {
         (one.life, one.stampSeconds) < (other.life, other.stampSeconds)
     }
-    /// Whether both stamps mean the same start. A stamp of life 0 means any start with its `stampSeconds`.
+    /// Whether this stamp means the other stamp's start. A stamp of life 0 means any start with its `stampSeconds`.
     func names(_ other: Self) -> Bool {
         self.stampSeconds == other.stampSeconds && (self.life == other.life || self.life == 0)
     }
@@ -48,7 +48,7 @@ struct StartOrder {
         var content = self.layer.content
         var blob = self.layer.blob
         if isChannelCapable {
-            // What the event itself says about channel and token has precedence.
+            // A channel that the event itself names, or a token that it asks for, has precedence.
             if !channel.isEmpty, content.inputPushChannel.isEmpty, !content.inputPushToken {
                 let start = blob.count
                 JSONBytes.appendString(channel.span, to: &blob)
@@ -56,7 +56,8 @@ struct StartOrder {
             }
             content.inputPushToken = content.inputPushChannel.isEmpty
         } else {
-            // An older phone does not start a card that names a channel. It gives a token without being asked.
+            // A phone that cannot listen does not start a card that names a channel. It gives a token without being
+            // asked.
             content.inputPushChannel = ByteRange()
             content.inputPushToken = false
         }
@@ -66,7 +67,7 @@ struct StartOrder {
     }
 
     /// Appends the body of a push that starts the card. The content is that of `newest`, if it has content that fits.
-    /// Its alert replaces the start's own if it arrived later and fits, too.
+    /// The alert of `newest` replaces the start's own alert if it arrived later and fits, too.
     /// - Parameter channel: the audience's channel, for phones that can listen; empty: there is none.
     func appendBody(newest: Version?, isChannelCapable: Bool, channel: [UInt8] = [], to body: inout [UInt8]) {
         var part = self.part(isChannelCapable: isChannelCapable, channel: channel)
@@ -88,7 +89,7 @@ struct StartOrder {
         part.content.inputPushToken = self.layer.content.inputPushToken && isChannelCapable
         _ = Self.append(self.layer, part, alert: own, stampSeconds: self.stampSeconds, isForced: true, to: &body)
     }
-    /// Whether the card begins with the content of the newest version.
+    /// Whether the card begins with the content of the newest version, if that content fits.
     func shows(_ newest: borrowing Version) -> Bool {
         newest.life == self.life && newest.stampSeconds >= self.stampSeconds
             && !newest.layer.content.contentState.isEmpty
@@ -130,7 +131,8 @@ extension Version {
         order.stampSeconds = self.stampSeconds
         self.starts = [order]
     }
-    /// Continues the start of an earlier version, unless this version ends it.
+    /// Continues the start of an earlier version of the same life, unless it has expired. A version that has a start of
+    /// its own, or is the end, does not continue it.
     mutating func carry(startOf former: Version, nowSeconds: Int64) {
         guard self.starts.isEmpty, !self.isEnd, former.life == self.life, let order = former.start,
             !order.isExpired(nowSeconds: nowSeconds)

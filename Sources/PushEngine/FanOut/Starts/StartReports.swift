@@ -1,7 +1,7 @@
 import PushModel
 
-/// The counts of the start that goes round in a crowd. They stay after the start's end until the next one begins. The
-/// type decides what is reported and when; the crowd's owner sends the reports.
+/// The counts of the start that goes round in a crowd. They stay after the start's end until the next start begins. The
+/// type decides what is reported and when; the engine sends the reports.
 struct StartReports {
     /// Maximum number of outcome records about single members of one start and partition. Further members are only
     /// counted.
@@ -24,7 +24,7 @@ struct StartReports {
         self.count(UInt64(max(0, count)), as: reason)
     }
     /// Counts a start member that is no longer owed a start, and why.
-    /// - Parameter start: the start that the member was owed. If it is not this one, nothing is counted.
+    /// - Parameter start: the start that the member was owed. If the counts are of another start, nothing is counted.
     mutating func settled(of start: StartStamp, into reason: WritableKeyPath<MemberCounters, UInt64>) {
         guard self.report.start == start else { return }
         self.count(1, as: reason)
@@ -41,12 +41,12 @@ struct StartReports {
         self.report.returnedCount += 1
         self.schedule.counted()
     }
-    /// Counts a push of a start that APNs has accepted.
+    /// Remembers when APNs accepted a push, if the counts are of the push's start.
     mutating func accepted(_ start: StartStamp, wallMillis: Int64) {
         guard self.report.start == start else { return }
         self.report.countAccepted(wallMillis: wallMillis)
     }
-    /// Counts a push of a start that APNs has refused for good.
+    /// Counts a push that APNs has refused for good, if the counts are of the push's start.
     mutating func refused(_ start: StartStamp, status: UInt16, reason: String, isOfMessage: Bool) {
         guard self.report.start == start else { return }
         self.report.count(status: status, reason: reason, isOfMessage: isOfMessage)
@@ -58,7 +58,7 @@ struct StartReports {
         self.schedule.counted()
     }
     /// Resumes counting after a takeover.
-    /// - Parameter known: what the last record says, if it is about this start.
+    /// - Parameter known: the counts in the last record; `nil`: no record. Counts of another start are ignored.
     mutating func resumed(_ known: StartReport?) {
         if let known, known.start == self.report.start {
             self.memberRecordCount = known.failedCount
@@ -96,8 +96,8 @@ struct StartReports {
         return self.report
     }
     /// Makes the `start-pass` record that is due.
-    /// - Parameter isOver: whether the start is over. The record is then due at once, even if a push is unanswered.
-    ///   Once another start begins, nothing more is recorded about this one.
+    /// - Parameter isOver: whether the start is over. New counts are then recorded at once, even if a push is
+    ///   unanswered. Once another start begins, nothing more is recorded about this one.
     /// - Returns: the record's content; `nil`: the last record is complete, or it is too early for the next one.
     mutating func record(isOver: Bool, nowMillis: Int64) -> StartReport? {
         let isEnd = self.report.waitingCount == 0

@@ -1,8 +1,11 @@
 import PushModel
 
-/// Start members that surely were not started: APNs refused them for now, or did not process the push. Each is sent
-/// the start again when its wait is over. Before that, `state` must have a record that does not name the member. After
-/// a takeover all members that the last record names are sent the start.
+/// Start members that wait for another attempt. APNs refused their push for now or did not process it, they have had
+/// all their starts of the hour, or a push of an earlier start is unanswered. If the app resends starts, members whose
+/// push has an unknown result wait here, too.
+///
+/// A member is sent the start when its wait is over. Before that, `state` must have a record that does not name the
+/// member, unless the app resends starts. After a takeover all members that the last record names are sent the start.
 struct StartRetries {
     struct Entry {
         /// Earliest time of the next attempt (steady clock); `Int64.max`: not before the answer to a push of another
@@ -15,9 +18,9 @@ struct StartRetries {
     private var entries: [MemberID: Entry] = [:]
     /// The time before which no member is due (steady clock). It may be too early.
     private var earliestMillis: Int64 = .max
-    /// Members that are named by the last acknowledged record, or by a later record. `nextNamed` are the members named
-    /// by the last record written.
+    /// Members that are named by the last acknowledged record, or by a later record except the last one written.
     private var named: Set<MemberID> = []
+    /// Members that are named by the last record written.
     private var nextNamed: Set<MemberID> = []
 
     var count: Int { self.entries.count }
@@ -47,14 +50,15 @@ struct StartRetries {
     mutating func nextDue(sendsNamed: Bool, nowMillis: Int64) -> MemberID? {
         self.firstDue(nowMillis: nowMillis) { sendsNamed || !$0.isNamed($1) }
     }
-    /// When the next member may be sent the start (steady clock); `Int64.max`: a record or an answer comes first.
+    /// When the next member may be sent the start (steady clock); `Int64.max`: not before a record or an answer, or no
+    /// member waits.
     mutating func nextDueMillis(sendsNamed: Bool, nowMillis: Int64) -> Int64 {
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
         if self.nextDue(sendsNamed: sendsNamed, nowMillis: nowMillis) != nil { return .min }
         return self.earliestMillis > nowMillis ? self.earliestMillis : self.laterMillis(than: nowMillis)
     }
-    /// When the first member that a record names becomes due (steady clock). The member then has to wait for a record
-    /// that no longer names it.
+    /// When the first member that a record names becomes due (steady clock). The time may be too early. The due member
+    /// still has to wait for a record that no longer names it.
     mutating func nextNamedDueMillis(nowMillis: Int64) -> Int64 {
         guard !self.named.isEmpty || !self.nextNamed.isEmpty else { return .max }
         guard self.earliestMillis <= nowMillis else { return self.earliestMillis }
@@ -72,8 +76,8 @@ struct StartRetries {
         for (member, entry) in self.entries {
             earliest = min(earliest, entry.notBeforeMillis)
             guard entry.notBeforeMillis <= nowMillis, isMeant(self, member) else { continue }
-            // The earliest member comes first, then the lowest number. This order is the same in each process, unlike a
-            // dictionary's.
+            // The member that is due earliest comes first, then the one with the lowest number. This order is the same
+            // in each process, unlike a dictionary's.
             if let other = first, (other.millis, other.member.rawValue) < (entry.notBeforeMillis, member.rawValue) {
                 continue
             }

@@ -2,7 +2,7 @@ import PushModel
 
 /// Resumes a start's round after a takeover from what `state` has.
 extension StartRound {
-    /// Takes over a late member.
+    /// Takes over a member whose record says that it waits for the start as a late member, or was sent it.
     /// - Parameters:
     ///   - part: how the former owner left the round; `nil`: no record says.
     ///   - number: number of the member's record, as if it had been written here.
@@ -78,7 +78,7 @@ extension StartRound {
         }
         return count
     }
-    /// The member at a position that a record names; `nil`: it has left, or is late.
+    /// The member at a position that a record names; `nil`: there is none now, or it has left or is late.
     private func member(at position: Int64, in table: borrowing MemberTable, entries: inout [RingEntry]) -> MemberID? {
         guard position < Self.end else { return nil }
         entries.removeAll(keepingCapacity: true)

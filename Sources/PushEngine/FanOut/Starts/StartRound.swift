@@ -4,9 +4,10 @@ import PushModel
 ///
 /// The ring is walked once, from its first position to its last. Before a member is sent the start, a record in `state`
 /// announces that the member may have been sent it. The record announces members in the ring's order up to `horizon`,
-/// and late members up to an offset in `state`. Members in `retries` are sent the start only after `state` no longer
-/// names them. A new owner begins behind the announced members, so that it does not knowingly send a second card.
-/// Nothing has to be announced if the app resends starts (`StartTerms.resends`).
+/// and late members up to an offset in `state`. The record also names members in `retries`, which still have to be sent
+/// the start. They are sent it only after a record no longer names them. A new owner begins behind the announced
+/// members, so that it does not knowingly send a second card. Nothing has to be announced if the app resends starts
+/// (`StartTerms.resends`).
 ///
 /// Functions that every push calls are inlined, because a round that is passed to a function is copied.
 struct StartRound {
@@ -15,7 +16,7 @@ struct StartRound {
 
     /// Who is sent the start next.
     enum Step {
-        /// This member is next. The round does not owe it the start from here on.
+        /// This member is next. It has been taken out of the members that wait.
         case member(MemberID, failures: FailureStreak)
         /// No record in Kafka announces the next member.
         case unannounced
@@ -25,11 +26,11 @@ struct StartRound {
 
     let ring: RingID
     let environment: PushEnvironment
-    /// The position that is met next. All members before it have been met.
+    /// The position that the round has reached. All members before it have been met.
     private(set) var position = Self.end
     /// Members at `position` itself that have been met.
     private var metHere: [MemberID] = []
-    /// Number of members that the round has yet to reach.
+    /// Number of members that are owed the start in the ring's order, and have not been met.
     private var aheadCount = 0
     /// Members before this position are announced by a record in `state`.
     private(set) var horizon: Int64 = 0
@@ -39,16 +40,17 @@ struct StartRound {
     private var announcedCount = 0
     /// Number of members that were announced and not met when the last record was written.
     private var announcedAtRecord = 0
-    /// Members that joined while the start went round.
+    /// Members that joined while the start went round, and wait for it.
     private(set) var late = LateStarts()
-    /// Late members that were sent the start before the round reached them. The round skips them.
+    /// Members that were sent the start apart from the ring's order, such as late members. If the round comes to their
+    /// position, it skips them.
     private(set) var servedEarly: Set<MemberID> = []
-    /// Members that surely were not started.
+    /// Members that wait for another attempt, or for the answer to a push of an earlier start.
     private(set) var retries = StartRetries()
     /// Members whose push of this start has an unknown result, and that are sent the start again (`start.on-unknown`).
     /// The push with the unknown result counts among their starts of the hour.
     private(set) var maybeSent: Set<MemberID> = []
-    /// Members that have left, each with the start that the member was sent.
+    /// Members that have left, each with the start that it was sent. For an empty stamp see `CrowdStarts.formerSent`.
     private(set) var ghosts: [MemberID: StartStamp] = [:]
     /// The round's unanswered pushes, including those of a former start.
     private var inFlight = PushesInFlight()
@@ -103,7 +105,7 @@ struct StartRound {
 
     // MARK: The round
 
-    /// The first position whose members have not all been met.
+    /// The first position from which on no member has been met.
     var unmetPosition: Int64 { self.metHere.isEmpty ? self.position : min(Self.end, self.position + 1) }
     /// Whether the round has yet to reach the member at this position. The member's flags are not considered.
     @inline(__always) func isAhead(_ member: MemberID, at ringPosition: UInt64) -> Bool {
@@ -149,7 +151,7 @@ struct StartRound {
         self.metHere.removeAll(keepingCapacity: true)
     }
     /// Moves the round on, past the member that `next` returned.
-    /// - Parameter wasOwed: whether the member was owed the start: neither late, nor served, nor gone.
+    /// - Parameter wasOwed: whether the round itself owed the member the start: see `isMetInRound`.
     private mutating func met(_ entry: RingEntry, wasOwed: Bool) {
         if wasOwed { self.aheadNoMore(at: entry.position) }
         self.move(to: Int64(entry.position))
@@ -161,8 +163,8 @@ struct StartRound {
         if Int64(ringPosition) < self.nextHorizon { self.announcedCount -= 1 }
     }
 
-    /// Chooses who is sent the start next. First comes a member that failed and may be tried again, then one that
-    /// joined late, then the next one in the ring.
+    /// Chooses who is sent the start next. First comes a member in `retries` whose wait is over, then a late member,
+    /// then the next member in the ring.
     mutating func nextStep(resends: Bool, spread: StartSpread, in table: inout MemberTable, now: EngineTime) -> Step {
         if let member = self.retries.nextDue(sendsNamed: resends, nowMillis: now.steadyMillis) {
             return .member(member, failures: self.retries.remove(member)?.failures ?? .none)
@@ -202,7 +204,7 @@ struct StartRound {
     // MARK: Pushes
 
     /// Marks the round as in its lane's queue.
-    /// - Returns: `false`: it was there already.
+    /// - Returns: `false`: the round was in the queue already.
     @inline(__always) mutating func queued() -> Bool {
         defer { self.isQueued = true }
         return !self.isQueued
@@ -227,9 +229,9 @@ struct StartRound {
             push = pushes[push].next
         }
     }
-    /// Lets a member wait for another attempt. It is certain that the member has not been started.
-    /// - Parameter notBeforeMillis: earliest time of the next attempt (steady clock); `Int64.max`: an answer to a push
-    ///   of another start has to arrive first.
+    /// Lets a member wait for the next attempt to send it the start.
+    /// - Parameter notBeforeMillis: earliest time of that attempt (steady clock); `Int64.max`: the answer to the
+    ///   member's push of an earlier start has to arrive first.
     mutating func hold(_ member: MemberID, notBeforeMillis: Int64, failures: FailureStreak) {
         self.retries.set(StartRetries.Entry(notBeforeMillis: notBeforeMillis, failures: failures), for: member)
     }
@@ -238,7 +240,7 @@ struct StartRound {
         guard let entry = self.retries[member], entry.notBeforeMillis == .max else { return }
         self.hold(member, notBeforeMillis: nowMillis, failures: entry.failures)
     }
-    /// Remembers a late member that has been sent the start before the round reached its position.
+    /// Remembers a member that has been sent the start apart from the ring's order, or may have been.
     mutating func sentEarly(to member: MemberID, in table: inout MemberTable) {
         table.insertFlag(.isServedEarly, of: member)
         self.servedEarly.insert(member)
@@ -256,8 +258,8 @@ struct StartRound {
         if flags.contains(.isLate) || self.retries[member] != nil { return false }
         return flags.contains(.isServedEarly) || !self.isAhead(member, at: table.position(of: member))
     }
-    /// Whether a late member was sent the start before the round reached it, and may not have got it. The push is
-    /// unanswered, or was refused for now.
+    /// Whether a member was sent the start apart from the ring's order, and may not have got it. Its push is
+    /// unanswered, or the member waits for another attempt.
     func isServedEarlyInDoubt(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
         let flags = table.flags(of: member)
         return flags.contains(.isServedEarly) && (flags.contains(.isInFlight) || self.retries[member] != nil)
@@ -266,7 +268,7 @@ struct StartRound {
     /// - Parameters:
     ///   - current: the start that goes round; `nil`: none does.
     ///   - isBack: whether the token was a ghost before, or not a member of the ring.
-    /// - Returns: whether the token waits for that start.
+    /// - Returns: whether the token has become a late member, which waits for that start.
     mutating func joined(
         _ member: MemberID, isBack: Bool, current: StartStamp?, in table: inout MemberTable
     ) -> Bool {
@@ -306,7 +308,7 @@ struct StartRound {
     mutating func memberAcknowledged(_ number: UInt32, offset: Int64) {
         self.late.written(number, at: offset)
     }
-    /// Ends the member's wait. The round owes the member nothing from then on.
+    /// Takes the member out of those that wait for the start. The round owes the member nothing from then on.
     /// - Returns: how many fewer members are now owed the start.
     private mutating func owesNothing(to member: MemberID, in table: inout MemberTable) -> Int {
         let before = self.waitingCount
@@ -328,14 +330,14 @@ struct StartRound {
     /// - Parameter sent: the start that it was sent.
     /// - Returns: how many fewer members are now owed the start.
     mutating func leftAsGhost(_ member: MemberID, sent: StartStamp, in table: inout MemberTable) -> Int {
-        // The push was refused for now. If the member joins again, it is sent the start.
+        // A member in `retries` still has to be sent the start, and is sent it if it joins again.
         if self.retries[member] != nil { self.wasNotSentEarly(member, in: &table) }
         let fewer = self.owesNothing(to: member, in: &table)
         table.insertFlag(.isGhost, of: member)
         self.ghosts[member] = sent
         return fewer
     }
-    /// Forgets the start of a ghost that surely was not started after all.
+    /// Forgets which start a ghost was sent, because its push failed. If the ghost joins again, it may be sent a start.
     mutating func ghostWasNotSent(_ member: MemberID, in table: inout MemberTable) {
         self.ghosts[member] = StartStamp()
         self.wasNotSentEarly(member, in: &table)
@@ -365,8 +367,8 @@ struct StartRound {
     /// Whether Kafka has the record that announces the member at this position. Without that record the round does not
     /// send a member the start, because the next owner could send it a second one.
     @inline(__always) func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
-    /// Whether more members have to be announced soon: not all have been, and at most half of the last announcement is
-    /// left.
+    /// Whether more members have to be announced soon. Not all are announced, and of those announced with the last
+    /// record at most half have yet to be met.
     @inline(__always) var isShort: Bool {
         self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
     }
@@ -452,11 +454,11 @@ struct StartRound {
         part.named = named.map { Int64(table.position(of: $0)) }.sorted()
         return part
     }
-    /// Number of members that are announced, and whose result is not known from an answer.
+    /// Number of members that are announced and have no known result. Unanswered pushes of an earlier start count, too.
     private var unansweredCount: Int {
         self.announcedCount + self.inFlight.count + self.late.unansweredCount + self.retries.unnamedCount
     }
-    /// Some of the members counted in `unansweredCount`: those that the round does not reach in the ring's order.
+    /// Some of the members counted in `unansweredCount`: those that will not be met in the ring's order.
     private func unansweredApart(of start: StartStamp, pushes: borrowing MemberPushStore) -> [MemberID] {
         let most = StartProgressRecord.unansweredMax
         var members = self.retries.unnamed(max: most)
@@ -468,7 +470,7 @@ struct StartRound {
         }
         return members
     }
-    /// Moves the horizon as far as the record says, because Kafka has the record.
+    /// Lets the members that the last record announces be sent the start, because Kafka has that record.
     mutating func announced() {
         self.horizon = self.nextHorizon
         self.late.announced()
@@ -486,7 +488,7 @@ struct StartRound {
 
     // MARK: Restoring
 
-    /// Takes over members that a restored record names. They surely were not started.
+    /// Takes over members that a restored record names. They still have to be sent the start.
     mutating func namedRead(_ members: [MemberID]) { self.retries.restoreNamed(members) }
     /// Takes over a late member that waits. A restore has read its record, at this offset in `state`.
     /// - Parameter number: number of the record, as if it had been written here.

@@ -1,17 +1,18 @@
-/// Decides when a crowd's start members are searched, a few at a time, for members to remove. These are ghosts that
+/// Decides when a crowd's start members are searched, a few at a time, for members to remove. Removed are ghosts that
 /// need not be remembered longer, and members that have not joined again for very long.
 struct StartSweep {
     /// Maximum number of members that one step looks at.
     static let countMax = 1_024
     /// Time from step to step, milliseconds.
     private static let stepMillis: Int64 = 50
-    /// Time until a crowd's first search, and between searches, milliseconds.
+    /// Time until a crowd's first search, milliseconds.
     private static let firstMillis: Int64 = 600_000
+    /// Time from the end of a search to the next search, milliseconds.
     private static let everyMillis: Int64 = 86_400_000
 
-    /// When the next step is due (steady clock); `Int64.max`: no sweep is scheduled.
+    /// When the next step is due (steady clock); `Int64.max`: no search is scheduled.
     private(set) var atMillis: Int64 = .max
-    /// The position that the sweep has reached.
+    /// The position that the search has reached.
     private(set) var position: UInt64 = 0
 
     /// Schedules a search, because there are members.
@@ -27,7 +28,7 @@ struct StartSweep {
         self.position = 0
         self.atMillis = nowMillis
     }
-    /// Moves the sweep to the position up to which members have been looked at.
+    /// Moves the search to the position up to which members have been looked at.
     /// - Parameter hasGhosts: whether ghosts that can now be forgotten still have to be removed.
     mutating func stepped(to end: UInt64, hasGhosts: Bool, nowMillis: Int64) {
         let isOver = end >= RingPosition.end
