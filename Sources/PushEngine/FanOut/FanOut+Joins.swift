@@ -26,7 +26,7 @@ extension FanOut {
         case .start, .update, .end, .open: break
         }
     }
-    /// Checks a forwarded join or leave. A new one is taken.
+    /// Checks a forwarded join or leave, and remembers a new one as taken.
     private mutating func standing(
         ofForwarded origin: SourcePosition, partition: PartitionIndex, in core: inout ShardCore
     ) -> ForwardedRecords.Standing {
@@ -137,16 +137,16 @@ extension FanOut {
                 reason: "has no room: this partition holds \(members.table.count) members and can hold no more")
         }
     }
-    /// What a join's record needs: the member, and its number among the late members.
+    /// What is needed to write a join's record, besides the token.
     struct JoinRecord {
         var flags = MemberFlags()
         var joinedSeconds: UInt32 = 0
-        /// The member's number among the late members of its pass; `nil`: the member is not late.
+        /// The number of the member's late join in its pass; `nil`: the member is not late.
         var lateNumber: UInt32?
         /// Whether a takeover must not count this join as a late one. The member was in this ring before and was not
         /// late, or has the newest version from its former ring.
         var isKnown = false
-        /// Stamp of the version whose alert the member is owed in its new ring; 0: none.
+        /// Stamp of the version whose alert the member is owed in its ring; 0: none.
         var owedAlertStampSeconds: Int64 = 0
     }
     /// Puts the event's token into the ring of a pass.
@@ -219,7 +219,7 @@ extension FanOut {
         self.countDue(entered.due, of: crowd, alertStampSeconds: self.crowds[crowd].alertStampSeconds, in: &core)
         return entered.lateNumber
     }
-    /// Remembers that the member listens, if the pass is over the listeners of a channel.
+    /// Remembers that the member listens, if the members of the pass listen on a channel.
     private mutating func rememberListener(
         _ member: MemberID, crowd: CrowdID, pass: Int, in core: borrowing ShardCore, now: EngineTime
     ) {
@@ -315,7 +315,7 @@ extension FanOut {
 
     // MARK: Counting
     /// Counts members that are newly owed a version or an alert.
-    /// - Parameter alertStampSeconds: stamp of an alert. Some of the members wait for this alert only.
+    /// - Parameter alertStampSeconds: stamp of the alert that `due.alone` counts.
     mutating func countDue(_ due: Pass.Owed, of crowd: CrowdID, alertStampSeconds: Int64, in core: inout ShardCore) {
         core.memory.counters.members.due &+= UInt64(truncatingIfNeeded: due.all)
         let effects = self.crowds[crowd].becameDue(due, alertStampSeconds: alertStampSeconds)

@@ -53,7 +53,7 @@ extension FanOut {
         of member: MemberID, goingTo pass: Int, of crowd: CrowdID, members: CrowdTable.Members
     ) -> Crowd.Entrance {
         var sentAlertStampSeconds: Int64?
-        // If the push that brings the alert fails, the alert is owed again.
+        // While the push with the alert is unanswered, the alert counts as owed in the new ring: see `alertAnswered`.
         if let push = self.pushInFlight(to: member, of: crowd, members: members), self.pushes[push].hasAlert,
             !self.pushes[push].isDetached
         {

@@ -126,7 +126,7 @@ extension FanOut {
         }
         return invalidSinceMillis < Int64(members.table.joinedSeconds(of: push.member)) * 1_000
     }
-    /// Keeps a notice about a member's token that died before the member joined, as APNs says.
+    /// Keeps a notice, if there is room: APNs says that a member's token died before the member joined.
     /// - Parameter delayMillis: time until the member is tried again.
     func noticeEarlierDeath(
         of push: MemberPush, _ response: PushResponse, diedMillis: Int64?, delayMillis: Int64,
@@ -145,7 +145,7 @@ extension FanOut {
                 earlierDeaths: Int(push.failures.earlierDeaths) + 1, retryMillis: delayMillis))
     }
     /// Delay of the next attempt after APNs has said that a token died before the member joined. The delay does not
-    /// grow. If very many such members waited for long, the pass would stop.
+    /// grow from attempt to attempt. If very many such members waited for long, the pass would stop.
     mutating func earlierDeathDelayMillis(in core: inout ShardCore) -> Int64 {
         core.dispatch.backOffMillis(
             attempt: 0, retryAfterSeconds: nil, millisMax: .max, settings: core.memory.configuration.settings)
@@ -159,10 +159,10 @@ extension FanOut {
             millisMax: isOfRoute ? core.memory.configuration.settings.routeBackoffMaxMillis : .max,
             settings: core.memory.configuration.settings)
     }
-    /// Keeps the content owed to the member, unless the member has left, or the round of a newer version reaches it.
+    /// Lets the member be tried again, unless it has left the ring, or gets the newest version in another way.
     /// - Parameter keepsDistance: whether the failed push counts for the least distance between pushes. A push that
-    ///   surely did not reach the phone does not count. A connection that is down to one stream may refuse hundreds
-    ///   of pushes at once. If these counted, the pass would end a second later.
+    ///   surely did not reach the phone does not count. A connection that is down to one stream may refuse hundreds of
+    ///   pushes at once. If these counted, all their members would have to wait for that distance.
     private mutating func again(
         _ push: MemberPush, members: CrowdTable.Members, hasLeft: Bool, delayMillis: Int64, keepsPriority: Bool,
         keepsDistance: Bool = true, dropsAlert: Bool = false, isEarlierDeath: Bool = false, in core: inout ShardCore,
@@ -186,8 +186,8 @@ extension FanOut {
             return .waits
         }
     }
-    /// Marks the alert as received by a member that moved to another ring before the answer. The alert is no longer
-    /// owed to the member there.
+    /// Marks the alert as received by a member that moved to another ring before APNs accepted the push. The alert is
+    /// no longer owed to the member there. An unknown result counts as accepted if `alertOnUnknown` is `drop`.
     private mutating func alertAnswered(
         _ result: PushAnswer.Result, end: MemberEnd, push: MemberPush, members: CrowdTable.Members,
         in core: borrowing ShardCore

@@ -1,15 +1,16 @@
 import PushModel
 
 /// The record that stops pushes to members of an audience, or of all audiences of an app, or lets them continue. It is
-/// written to every partition of the routed topic. Each partition obeys for its own members, even if it does not own
-/// the audience, and remembers the order in `state`.
+/// written to every partition of the routed topic. Each partition obeys for its own members, even if the audience's id
+/// belongs to another partition, and remembers the order in `state`.
 public enum PauseRecord {
     /// Makes the record.
     /// - Parameters:
     ///   - bundleID: bundle identifier of the app.
     ///   - audience: id of the audience; `nil`: all audiences of the app.
     ///   - isPaused: `false`: pushes continue.
-    /// - Returns: key and value of a record whose header `RecordHeader.kind` is that of `RoutedKind.pause`.
+    /// - Returns: key and value of the record. The caller adds the header `RecordHeader.kind` with the name of
+    ///   `RoutedKind.pause`.
     public static func make(
         bundleID: String, audience: String?, isPaused: Bool
     ) -> (key: [UInt8], value: [UInt8]) {
@@ -51,8 +52,8 @@ extension FanOut {
             self.schedule(crowd, in: &core, now: now)
         }
     }
-    /// Makes room for a pause. If there are too many, the oldest pause of an audience without members in this partition
-    /// is forgotten.
+    /// Makes room for a pause. If the partition has too many pauses, it forgets the oldest pause of an audience without
+    /// members here.
     /// - Returns: `false`: there is no room, because all paused audiences have members here.
     private mutating func makeRoom(for pause: PauseTable.Key, in core: inout ShardCore) -> Bool {
         guard !core.pauses.hasRoom(for: pause) else { return true }
@@ -78,7 +79,8 @@ extension FanOut {
     @inline(__always) mutating func countPaused(_ crowd: CrowdID, in core: inout ShardCore) {
         self.count(self.crowds[crowd].countPaused(), in: &core)
     }
-    /// Takes the crowd out of every gauge, because it leaves memory, or its audience is over.
+    /// Takes the crowd out of the gauges of pauses and of refused members, because it leaves memory, or its audience is
+    /// over.
     mutating func uncount(_ crowd: CrowdID, in core: inout ShardCore) {
         self.count(self.crowds[crowd].leavesPause(), in: &core)
         core.memory.counters.membersRefused -= self.crowds[crowd].refusedCount
@@ -127,7 +129,7 @@ extension FanOut {
         return .restored
     }
     /// Repairs another writer's record of a pause, found in a gap.
-    /// - Returns: what was done; `nil`: the record is about something else.
+    /// - Returns: what was done; `nil`: the record is not about a pause, or its app is not configured.
     mutating func repairPause(partition: PartitionIndex, key: Span<UInt8>, in core: inout ShardCore) -> StateRepair? {
         guard let pauseKey = self.pauseKey(ofState: key, partition: partition, in: core) else { return nil }
         core.memory.counters.stateRecordsForeign += 1
@@ -140,7 +142,7 @@ extension FanOut {
 extension Journal {
     /// Writes a pause, or its end.
     /// - Parameters:
-    ///   - sinceMillis: start of the pause; `nil`: the pause is over.
+    ///   - sinceMillis: start of the pause; `nil`: the pause is over or forgotten.
     ///   - entry: settled once Kafka has the record.
     mutating func writePause(
         _ pause: PauseTable.Key, sinceMillis: Int64?, entry: EntryID, in memory: inout ShardMemory

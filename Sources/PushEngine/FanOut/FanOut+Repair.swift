@@ -2,9 +2,9 @@ import PushModel
 
 /// Repairs records of other writers about audiences, found in a partition's `state` (contract: One owner).
 extension FanOut {
-    /// Repairs another writer's record about a member or a crowd, found in a gap. What this owner knows is written
-    /// again.
-    /// - Returns: what was done; `nil`: the key names neither a member nor a crowd.
+    /// Repairs another writer's record about a member, a crowd or a pause, found in a gap. What this owner knows is
+    /// written again.
+    /// - Returns: what was done; `nil`: the key names none of these, or its app is not configured.
     mutating func repairAudience(
         partition: PartitionIndex, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime
     ) -> StateRepair? {

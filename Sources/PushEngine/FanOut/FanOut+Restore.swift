@@ -58,7 +58,7 @@ extension FanOut {
         }
         return .restored
     }
-    /// Restores which forwarded record of the token was taken last.
+    /// Restores the fact that a former owner took a forwarded record of the token.
     private mutating func restoreOrigin(
         _ origin: MemberRecord.Origin?, of token: Span<UInt8>, partition: PartitionIndex, recordOffset: Int64,
         in core: borrowing ShardCore
@@ -192,7 +192,7 @@ extension FanOut {
         self.crowds[crowd].startsRestored(resends: core.memory.startTerms(self.crowds[crowd]).resends, now: now)
         self.crowds[crowd].resumed(restored)
         if restored.newest == nil {
-            // The question to the owner may have been lost with the former owner of the partition.
+            // The question to the audience's owner may have been lost with the former owner of this partition.
             self.ask(crowd, in: &core)
         }
         self.expireVersions(crowd, in: &core, now: now)

@@ -51,8 +51,9 @@ extension FanOut {
         self.schedule(crowd, in: &core, now: now)
     }
     /// Takes the joining token into the crowd's ring.
-    /// - Returns: the token's member, `none` if there is no room; and whether the member is new in this ring. A member
-    ///   that changes its environment may get its old number again.
+    /// - Returns: the token's member, `none` if there is no room; and whether the member is new in this ring. The
+    ///   member's number does not show that, because a member that changes its environment may get its old number
+    ///   again.
     private mutating func enter(
         _ crowd: CrowdID, environment: PushEnvironment, found: MemberID, joinedSeconds: UInt32,
         members: CrowdTable.Members, in core: inout ShardCore
@@ -155,7 +156,7 @@ extension FanOut {
         core.memory.counters.membersHeld -= 1
     }
     /// Removes some start members of a crowd that is about to be removed.
-    /// - Returns: whether the crowd has more.
+    /// - Returns: whether some were removed. More may be left.
     mutating func removeSomeStarts(of crowd: CrowdID, in core: inout ShardCore) -> Bool {
         let members = self.crowds.members(of: crowd)
         let some = self.crowds[crowd].someStartMembers(in: &members.table)

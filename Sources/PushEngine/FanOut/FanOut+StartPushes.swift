@@ -58,7 +58,7 @@ extension FanOut {
 
     // MARK: Answers
 
-    /// Takes the answer to a start's push, which is still in flight.
+    /// Takes the answer to a push of a start. The push is still in the store.
     mutating func startAnswered(_ id: MemberPushID, _ answer: PushAnswer, in core: inout ShardCore, now: EngineTime) {
         let push = self.pushes[id]
         let crowd = push.crowd

@@ -5,7 +5,7 @@ import PushModel
 extension FanOut {
     // MARK: Reading
 
-    /// Restores a membership's record.
+    /// Restores a start member's record.
     mutating func restoreStartMember(
         key: Span<UInt8>, reader: inout StateReader, partition: PartitionIndex, offset: Int64, in core: inout ShardCore
     ) throws(StateError) -> RestoreResult? {
@@ -37,7 +37,7 @@ extension FanOut {
         self.crowds[crowd].restored(member, of: round, record, offset: offset, in: &members.table)
         return .restored
     }
-    /// Restores a membership's tombstone.
+    /// Restores a start member's tombstone.
     mutating func restoreStartTombstone(key: Span<UInt8>, partition: PartitionIndex, in core: inout ShardCore) {
         let member = self.startNamed(byKey: key, partition: partition)
         if member.isSome { self.removeStart(member, members: self.crowds.members(of: partition), in: &core) }

@@ -75,7 +75,7 @@ extension FanOut {
 
     // MARK: Records
 
-    /// Announces the next members, and writes how far the start has got.
+    /// Writes how far the start has got. If pushes may leave, the record also announces the next members.
     mutating func writeStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         guard self.crowds[crowd].isNamed else { return }
         let announces = core.memory.mayStart(self.crowds[crowd])
@@ -98,7 +98,7 @@ extension FanOut {
     /// Withdraws announcements whose pushes have not left. Nothing leaves until members are announced again.
     mutating func withdrawStarts(_ crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         guard self.crowds[crowd].withdrawStart() else { return }
-        // If no record may be written yet, it is written as soon as it may: `withdrawStart` has made it due.
+        // If the record may not be written yet, it is written later: `withdrawStart` has made it due.
         guard core.memory.mayWriteStarts(self.crowds[crowd]) else { return }
         self.writeStarts(crowd, in: &core, now: now)
         core.journal.batch.isUrgent = true

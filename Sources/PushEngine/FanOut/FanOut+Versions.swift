@@ -139,7 +139,8 @@ extension FanOut {
     /// Milliseconds after a void until the owner is asked again. An owner whose clock is ahead answers with another
     /// void.
     static var askAgainMillis: Int64 { 5_000 }
-    /// Keeps a crowd whose members joined after the audience's last event. They wait for its next event.
+    /// Keeps a crowd that has only start members, or whose members joined after the audience's last event. The members
+    /// wait for the audience's next event.
     private mutating func keepAfterVoid(
         _ crowd: CrowdID, _ void: BusRecord.Void, entry: EntryID, in core: inout ShardCore, now: EngineTime
     ) {
@@ -159,9 +160,9 @@ extension FanOut {
         self.crowds.void(crowd)
         self.deadlines.remove(crowd)
     }
-    /// Number of members of a voided audience whose tombstones are written in one step, and the time until the next
-    /// step.
+    /// Maximum number of members of a voided audience, or of leavers, that are removed in one step.
     static var leavingMax: Int { 1_024 }
+    /// Milliseconds between two steps in which members of a voided audience are removed.
     static var leavingEveryMillis: Int64 { 50 }
     /// Removes some members of a crowd whose audience is over.
     mutating func removeSome(of crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
@@ -174,8 +175,8 @@ extension FanOut {
         }
         // If the follower has no name yet, `state` has records of its members only, so all tombstones may be written.
         let follower = self.crowds.follower(of: crowd).flatMap { self.crowds[$0].isNamed ? $0 : nil }
-        // The next life's crowd may have no version yet. `state` then still has the versions of the life that is over.
-        // The void's record says that it is over, and the next line deletes that record. From then on this one says it.
+        // `state` may still have the versions of the life that is over. So far the void's record says that the life is
+        // over, but `writeTombstones` deletes that record. The record written here then says it.
         if let follower { self.writeVersions(follower, entry: .none, in: &core) }
         core.journal.writeTombstones(of: self.crowds[crowd], keepsOthers: follower != nil, in: &core.memory)
         self.deadlines.remove(crowd)

@@ -10,7 +10,7 @@ struct FanOut: ~Copyable {
     var crowds: CrowdTable
     var pushes = MemberPushStore()
     var deadlines = DeadlineQueue<CrowdID>()
-    /// Pushes in flight to members that have left since, by partition and position of the token.
+    /// Pushes in flight to members that have left since, by partition and ring position of the token.
     var departed: [DepartedKey: MemberPushID] = [:]
     /// When the phones of members that have left may be pushed to again, in case they join again at once.
     var departures = RecentDepartures()
@@ -100,7 +100,7 @@ struct PassQueue {
         self.servedCount = 0
         if !self.alerts.isEmpty { self.alerts.removeFirst() } else { _ = self.others.popFirst() }
     }
-    /// Counts a member of the first pass that was served. After some members, the next pass becomes the first.
+    /// Counts one more served member of the first pass. After `quantum` members, the next pass becomes the first.
     mutating func served() {
         self.singlesSinceMember = 0
         self.servedCount += 1

@@ -1,8 +1,8 @@
 import DequeModule
 import PushModel
 
-/// For each member, the last forwarded record that was taken. The record is remembered by its first position: where it
-/// was first stored.
+/// For each member, the last forwarded record that was taken, and the last from another partition before that. A record
+/// is remembered by its first position: where it was first stored.
 ///
 /// When the partition of that position gets another owner, the new owner may forward the partition's last records
 /// again, in order. A repeated join would bring back a member that has left since. Records that a former owner had
@@ -16,8 +16,8 @@ struct ForwardedRecords {
         case isNew
         /// This owner took the record, or a record with a later first position.
         case isTaken
-        /// A former owner took a record with a later first position, and may not have written the outcome of the
-        /// arriving one.
+        /// A former owner took the record, or one with a later first position. It may not have written the arriving
+        /// record's outcome.
         case isTakenByOthers
     }
     private struct Taken {
@@ -68,9 +68,9 @@ struct ForwardedRecords {
     /// First position of the last record taken from any other partition; `nil`: there was none.
     func former(of key: FanOut.DepartedKey) -> SourcePosition? { self.taken[key]?.former?.origin }
 
-    /// Checks a record that arrives. A new one is taken.
-    /// - Parameter mayBeReplay: whether the record is older than this owner. Positions say nothing about newer records,
-    ///   because their topic may have been replaced.
+    /// Checks a record that arrives, and remembers a new one as taken.
+    /// - Parameter mayBeReplay: whether the record may be older than this owner. Positions from `state` say nothing
+    ///   about newer records, because their topic may have been replaced.
     mutating func take(
         _ origin: SourcePosition, of key: FanOut.DepartedKey, mayBeReplay: Bool
     ) -> Standing {

@@ -1,9 +1,9 @@
 import PushModel
 
-/// What became of versions that were due to members (fan-out contract: Conservation for members). After a takeover the
-/// new owner counts what is still owed as due.
+/// What became of versions, or of starts, that were due to members (fan-out contract: Conservation for members). After
+/// a takeover the new owner counts what is still owed as due.
 public struct MemberCounters: Sendable, Equatable {
-    /// Number of times that a version became owed to a member.
+    /// Number of times that a version or start became owed to a member.
     public var due: UInt64 = 0
     /// APNs accepted the push.
     public var accepted: UInt64 = 0
@@ -17,9 +17,9 @@ public struct MemberCounters: Sendable, Equatable {
     public var failed: UInt64 = 0
     /// The result is unknown, and the push is not sent again.
     public var unknown: UInt64 = 0
-    /// The member left before it was sent the version.
+    /// The member left before APNs accepted the push.
     public var left: UInt64 = 0
-    /// The partition left before the version was sent.
+    /// The partition left before the version was sent, or before its push was answered.
     public var handedOver: UInt64 = 0
     /// Versions that are owed now, including those whose pushes are unanswered.
     public var waiting: UInt64 = 0
@@ -42,8 +42,8 @@ extension MemberCounters {
     struct Field: Sendable {
         let name: StaticString
         let path: any WritableKeyPath<MemberCounters, UInt64> & Sendable
-        /// Whether only reports of starts have the count. A push of a version that has an unknown result is sent again,
-        /// so reports of versions do not have the count `unknown`.
+        /// Whether only reports of starts have the count. Reports of versions lack the count `unknown`: if the result
+        /// of a push is unknown, the version is sent again.
         var isOfStarts = false
     }
     /// The counts of a report of a start, in the order in which they are written.

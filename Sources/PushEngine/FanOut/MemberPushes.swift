@@ -26,7 +26,7 @@ struct MemberPush {
     var alertsMissedSinceSeconds: Int64 = .max
     /// Whether the push brings the alert's own version, because the newest content does not fit beside the alert.
     var isAlone = false
-    /// Whether the audience's ledger had a unit of priority 10 for this push.
+    /// Whether the push may have the version's own priority, unless its member has moved here within the hour.
     var mayBeHigh = false
     /// Whether the member has left the ring for which the push was sent. A failed push is then not repeated.
     var isDetached = false
@@ -39,8 +39,9 @@ struct MemberPush {
     var isStart = false
     var sequence: UInt32 = 0
     var isLive = false
-    /// The neighbours in the list of pushes of the same pass.
+    /// The neighbour in the list of the pass's unanswered pushes that left later; `none`: there is none.
     var previous = MemberPushID.none
+    /// The neighbour in the list of the pass's unanswered pushes that left earlier; `none`: there is none.
     var next = MemberPushID.none
 }
 

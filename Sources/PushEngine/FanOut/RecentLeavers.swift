@@ -18,7 +18,7 @@ struct RecentLeavers {
         /// Reference of the audience that the member left; 0: the member had moved there from another audience within
         /// the hour.
         var reference: UInt64
-        /// Whether the member may have had priority 10 in the audience that it left, within the hour.
+        /// Whether the member may have had priority 10 within the hour: in the audience that it left, or in one before.
         var hadTens: Bool
         /// When the member's hour is over (steady clock).
         var untilMillis: Int64

@@ -8,8 +8,8 @@ extension ShardMemory {
     @inline(__always) func mayPush(_ crowd: borrowing Crowd) -> Bool {
         self.partitions[crowd.partition].sends && self.partitions[crowd.partition].mayPush
     }
-    /// Whether starts to the crowd's members may leave. The partition must let pushes leave (`mayPush`), and `state`
-    /// must have the versions and the earlier joins.
+    /// Whether starts to the crowd's members may leave. The crowd must let them leave (`Crowd.mayStart`), and so must
+    /// the partition (`mayPush`).
     func mayStart(_ crowd: borrowing Crowd) -> Bool { crowd.mayStart && self.mayPush(crowd) }
     /// Whether records about the crowd's start may be written.
     func mayWriteStarts(_ crowd: borrowing Crowd) -> Bool {

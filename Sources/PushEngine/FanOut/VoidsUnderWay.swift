@@ -4,8 +4,8 @@ import PushModel
 ///
 /// A void removes every update member whose record is before it. If Kafka does not accept the void at once, it is
 /// written again. The void may then be stored behind later joins that were already under way, and a takeover would
-/// count these joins to the former life. While a void is under way, a partition therefore processes nothing but
-/// voids. Records already read wait here for a round trip of `state`, and no more are read (`recordRoom`).
+/// count these joins to the former life. While a void is under way, a partition therefore processes nothing but voids.
+/// Records already read wait here until `state` has the void, and no more are read (`recordRoom`).
 struct VoidsUnderWay {
     struct Record {
         var record: InputRecord
