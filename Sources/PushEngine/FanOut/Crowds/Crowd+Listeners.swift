@@ -1,22 +1,23 @@
 import PushModel
 
-/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own,
-/// which are owed nothing by token while the channel brings the newest version. The crowd decides; the engine counts.
+/// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own.
+/// While the channel brings the newest version, they are owed nothing by token, with few exceptions: see `PassChannel`.
+/// The crowd decides; the engine counts.
 extension Crowd {
     /// How the newest version's way to the members of a pass has changed.
     enum WayChange {
         case none
         /// The version goes by broadcast, so less is owed by token.
         case toChannel
-        /// No broadcast has brought the version, so it is owed to all again.
+        /// No broadcast has brought the version, so it is owed by token to all that have not got it by token yet.
         case toTokens
     }
 
     // MARK: Members that move to another ring
-    /// How a member enters another pass of the crowd. It moves there because its join now says that it listens, or no
-    /// longer says so.
-    /// - Parameter sentAlertStampSeconds: stamp of an alert that is on its way to the member, and may be owed again;
-    ///   `nil`: none is.
+    /// How a member enters another pass of the crowd. It moves there because its newest join names another channel or
+    /// environment, or no channel.
+    /// - Parameter sentAlertStampSeconds: stamp of the alert in the unanswered push to the member; `nil`: there is no
+    ///   such alert. If the push fails, the alert is owed again.
     @inline(__always) func entrance(
         of member: MemberID, goingTo pass: Int, sentAlertStampSeconds: Int64?, in table: borrowing MemberTable
     ) -> Entrance {
@@ -31,7 +32,7 @@ extension Crowd {
             ?? self.waysOweAlert(member, pass: old, in: table)
         return owesAlert ? .owedAlert : .anew
     }
-    /// Whether the alert is still going to the member, by its channel or by the round.
+    /// Whether the channel or the round still has to bring the alert to the member.
     @inline(__always) private func waysOweAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
@@ -39,8 +40,8 @@ extension Crowd {
         return self.isAlertLeft(toChannelOf: pass) && self.passes[pass].channelOwesAlert(member, in: table)
     }
     /// Whether the newest alert is left to a channel that was not known to have it when the newest version was made. A
-    /// member that stops listening may miss this alert. A member that has it already ignores a push with the same
-    /// stamp.
+    /// member that stops listening may miss this alert. If a phone has the alert already, it ignores a push with the
+    /// same stamp.
     @inline(__always) func isAlertLeft(toChannelOf pass: Int) -> Bool {
         guard self.versions.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass)
         else {
@@ -48,23 +49,24 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// The earliest join with which a member is still owed the newest alert by token, although the newest version is
-    /// left to the channel.
+    /// The earliest join with which a member that waits for the newest alert is still owed it by token, although the
+    /// newest version is left to the channel.
     ///
-    /// If the channel has had the alert, no later broadcast repeats it. Then all members that wait for the alert keep
-    /// it. Otherwise a broadcast may still bring the alert. Then only members that joined since the alert's event may
-    /// miss that broadcast, and keep the alert.
+    /// If the channel has had the alert, no later broadcast repeats it. All members that wait for the alert are then
+    /// still owed it. Otherwise a broadcast may still bring the alert. Only members that joined since the alert's event
+    /// may miss that broadcast, and are still owed the alert.
     /// - Parameter wentBothWays: whether the version that members are owed by token may also have been broadcast with
     ///   that alert.
-    /// - Returns: earliest join, seconds since 1970; `min`: all members keep the alert; `max`: nobody does.
+    /// - Returns: time of the earliest join, seconds since 1970; `min`: all members that wait are still owed the alert;
+    ///   `max`: nobody is.
     @inline(__always) func keepsAlertsSinceSeconds(pass: Int, wentBothWays: Bool) -> Int64 {
         guard let alert = self.versions.alert, let channel = self.channel(ofPass: pass) else { return .max }
-        // When a channel has caught up, its two stamps are equal.
+        // When a channel has caught up, `takenStampSeconds` and `takenAlertStampSeconds` become equal.
         let isOnChannel = wentBothWays && channel.takenStampSeconds == channel.takenAlertStampSeconds
         return alert.stampSeconds <= channel.takenAlertStampSeconds && !isOnChannel
             ? .min : alert.layer.recordMillis / 1_000
     }
-    /// Whether the newest alert is still owed to the member, in the retry set, by the round or by the channel.
+    /// Whether the retry set, the round or the channel still has to bring the newest alert to the member.
     @inline(__always) private func isOwedAlert(
         _ member: MemberID, pass: Int, in table: borrowing MemberTable
     ) -> Bool {
@@ -74,9 +76,9 @@ extension Crowd {
     }
 
     // MARK: Versions
-    /// Remembers a member that says that it listens, if the pass is for members that listen.
+    /// Remembers the join of a member that listens, if the pass is for members that listen.
     mutating func listens(_ join: RecentListeners.Join, pass: Int) { self.passes[pass].listens(join) }
-    /// Takes in the first member of a pass, or the first since the ring was empty. The member is not owed what the
+    /// Prepares a pass for its first member, or the first since the ring was empty. The member is not owed what the
     /// channel brings.
     /// - Parameter channel: the channel that the member listens on.
     /// - Returns: `false`: the pass's members do not listen on that channel, or the pass has members already.
@@ -90,7 +92,8 @@ extension Crowd {
     }
     /// Takes a newer version. The version's channels say whether a broadcast brings it to the members of a pass.
     /// - Parameter count: number of members of the ring.
-    /// - Returns: whether a broadcast brings it. Then nothing is owed, except to members that may miss the broadcast.
+    /// - Returns: whether a broadcast brings the version. If so, tokens bring it only to members that may miss the
+    ///   broadcast, or that wait for an alert that no broadcast brings.
     mutating func isLeftToChannel(
         _ version: Version, pass: Int, count: Int, distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) -> Bool {
@@ -118,7 +121,7 @@ extension Crowd {
         return false
     }
     /// Changes how members of a pass get the newest version, if the version's channels now say so.
-    /// - Returns: the change, and what members of the pass are no longer owed.
+    /// - Returns: the change, and by how much less members of the pass are owed; below 0: by how much more.
     mutating func changeWay(
         ofPass pass: Int, distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) -> (way: WayChange, settled: Settled) {
@@ -162,7 +165,7 @@ extension Crowd {
             in: &table)
         return .toTokens
     }
-    /// Leaves the newest version for the members of a pass to the channel.
+    /// Lets the channel bring the newest version to the members of a pass. Those in `missing` get it by token.
     private mutating func leaveToChannel(
         pass: Int, butFor missing: [Pass.Missing], distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) {
@@ -177,8 +180,8 @@ extension Crowd {
     private mutating func recentListeners(
         _ version: Version, pass: Int, now: EngineTime, in table: borrowing MemberTable
     ) -> [RecentListeners.Join] {
-        // The broadcast left after its event was in Kafka, so members that joined before the event do not miss it.
-        // Stamps do not help, because a publisher may choose any timestamp.
+        // The broadcast left after the version's event was in Kafka. So members that joined before the event do not
+        // miss the broadcast. Stamps do not help, because a publisher may choose any timestamp.
         let sinceMillis = version.layer.recordMillis
         guard sinceMillis / 1_000 <= self.lastJoinSeconds else { return [] }
         return self.passes[pass].listeners(sinceMillis: sinceMillis, nowMillis: now.wallMillis, in: table)

@@ -15,9 +15,10 @@ extension Crowd {
     }
     /// What becomes of the content of a push that has failed.
     enum FailedPush {
-        /// The content is no longer owed: the member has left the ring, or gets a newer version.
+        /// The failure makes nothing owed: the member has left the ring, gets something newer, or was already counted
+        /// as owed something.
         case superseded
-        /// The content is still owed to the member, which waits for another attempt.
+        /// The member is owed something again, and waits for another attempt.
         case waits
         /// A newer version goes by broadcast, but the alert is still owed by token. The number is 1, or 0 if the member
         /// was already counted as owed something.
@@ -95,7 +96,8 @@ extension Crowd {
     func departedKey(_ member: MemberID, in table: borrowing MemberTable) -> FanOut.DepartedKey {
         FanOut.DepartedKey(partition: self.partition, position: table.position(of: member))
     }
-    /// The unanswered push to a member whose flag says that there is one; `nil`: there is none.
+    /// The unanswered push to a member; `nil`: there is none. All pushes are searched, so callers look at the member's
+    /// flag `isInFlight` first.
     func pushInFlight(to member: MemberID, in pushes: borrowing MemberPushStore) -> MemberPushID? {
         pushes.identifier(of: member, partition: self.partition)
     }
@@ -106,8 +108,8 @@ extension Crowd {
         for pass in self.passes.indices { table.removeRing(self.passes[pass].ring) }
         self.starts.removeRings(in: &table)
     }
-    /// Stamp of the alert that the member waits for in a pass's retry set; 0: it waits for none. A progress record may
-    /// not cover the alert yet.
+    /// Stamp of the alert that the member waits for in a pass's retry set; 0: it waits for none. The stamp is written
+    /// in the member's record, because no progress record may say yet that the member waits.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
     }
@@ -122,9 +124,9 @@ extension Crowd {
             hasAlert: self.versions.alert != nil, alertGoesAlone: alertGoesAlone, distanceMillis: distanceMillis,
             nowMillis: nowMillis, in: &table, effects: &effects)
     }
-    /// Whether a progress record has to be written now, so that a pass at priority 10 need not stop at its horizon.
-    /// Since the last record at least half of `CrowdRecords.horizonCount` members have been sent a push, and Kafka has
-    /// that record.
+    /// Whether a progress record has to be written now, so that a pass at priority 10 need not stop at its horizon. It
+    /// has to be if Kafka has the last one, and at least half of `CrowdRecords.horizonCount` members have been sent a
+    /// push since.
     @inline(__always) func needsHorizon(pass: Int) -> Bool {
         self.records.isHorizonNear && self.passes[pass].course.isHigh && !self.records.isProgressUnderWay
     }
@@ -171,7 +173,8 @@ extension Crowd {
         self.met()
         self.passes[pass].pushLeft(push, in: &store)
     }
-    /// Counts a push as answered. The last progress record may name the push as unanswered, so another one becomes due.
+    /// Counts a push as answered. The last progress record may list the push's member as waiting, so another record
+    /// becomes due.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID, in store: inout MemberPushStore) {
         self.passes[store[push].pass].pushAnswered(push, in: &store)
         self.progressed()
@@ -249,13 +252,13 @@ extension Crowd {
                     && self.mayBeHigh(stampSeconds: push.stampSeconds)), in: table)
         return waits ? .waits : .superseded
     }
-    /// Whether a push brings an older version while the newest goes to its member by broadcast. Then only the push's
-    /// alert may still be owed by token.
+    /// Whether a push brings an older version, while a broadcast brings the newest one to the push's member. If so,
+    /// only the push's alert may still be owed by token.
     @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
         self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
-    /// Whether the alert of a push that `isLeftToChannel` is still owed by token. The alert must be the newest one. The
-    /// member must also be owed something in the retry set, or have joined late enough to keep the alert
+    /// Whether the alert of a push is still owed by token, although `isLeftToChannel` is true for the push. The alert
+    /// must be the newest one. The member must also be owed something in the retry set, or have joined late enough
     /// (`keepsAlertsSinceSeconds`).
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
@@ -275,7 +278,8 @@ extension Crowd {
         }
         return false
     }
-    /// Marks an alert as received by a member that moved to another ring of the crowd before the answer.
+    /// Marks an alert as received by a member. The member moved to another ring of the crowd before its push was
+    /// answered.
     @inline(__always) mutating func alertCame(stampSeconds: Int64, to member: MemberID, in ring: RingID) {
         guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
         self.passes[pass].alertCame(to: member)

@@ -5,9 +5,9 @@ extension Crowd {
     /// Makes the progress record of the crowd's passes, and counts it as written.
     /// - Parameters:
     ///   - epoch: epoch of the partition's owner.
-    ///   - nextStateOffset: offset of the next record in `state`. The progress covers the joins below it. If a late
-    ///     join is still queued, it covers only those before that join. Members with a covered join have been served,
-    ///     or are listed.
+    ///   - nextStateOffset: offset of the next record in `state`. The progress covers all joins below that offset. If a
+    ///     late member is not served yet, the progress covers only joins before the join of that member. Members whose
+    ///     joins are covered have been served, or the progress lists them.
     ///   - pushes: all unanswered pushes to members.
     ///   - table: members of the partition.
     mutating func writeProgress(
@@ -74,12 +74,12 @@ extension Crowd {
         while push.isSome {
             let member = pushes[push].member
             if table.ring(of: member) == ring {
-                // The member of a detached push has left the ring and come back since. The push is not repeated for it.
+                // The member of a detached push has left the ring and come back since. That push is not repeated.
                 var owesAlert = pushes[push].hasAlert && !pushes[push].isDetached
                 let isLeft = self.isLeftToChannel(pushes[push])
                 if isLeft, owesAlert { owesAlert = self.owesAlertBesideChannel(pushes[push], in: table) }
-                // A member that is left to the channel and not owed the alert is not listed. A next owner would send it
-                // the version by token, and its phone would then ignore the broadcast with the alert.
+                // A member that is left to the channel and not owed the alert is not listed. If it were listed, a next
+                // owner would send it the version by token. Its phone would then ignore the broadcast with the alert.
                 if !isLeft || owesAlert { part.waiting.append((Int64(table.position(of: member)), owesAlert)) }
             }
             push = pushes[push].next

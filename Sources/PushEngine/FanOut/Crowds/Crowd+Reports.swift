@@ -45,7 +45,7 @@ extension Crowd {
         self.reports.becameDue(due.all - due.alone)
         return self.reports.aloneSettled(stampSeconds: alertStampSeconds, count: -due.alone, into: .superseded)
     }
-    /// Counts members that are no longer owed something, by the reason.
+    /// Counts members that are no longer owed something, and why.
     @inline(__always) mutating func settled(
         _ settled: Settled, into settlement: MemberSettlement
     ) -> CrowdReports.Effects {
@@ -89,7 +89,7 @@ extension Crowd {
     }
     /// Number of members whose push of the newest version was refused.
     var refusedCount: Int { self.reports.refusedCount }
-    /// Number of members that get the newest version by broadcast at present.
+    /// Number of members that get the newest version by broadcast at present, by environment.
     func listeners(in members: borrowing MemberTable) -> ListenerCounts {
         var counts = ListenerCounts()
         for pass in self.passes.indices where self.passes[pass].isServedByChannel {
@@ -140,7 +140,8 @@ extension Crowd {
         return report
     }
     /// Whether a push of the version may still have priority 10. Once the owner has been told that the version gives
-    /// nobody priority 10, no push may have it: the version's unit of the budget may already be returning.
+    /// nobody priority 10, no push of it may have that priority: the version's unit in the owner's ledger may already
+    /// be returning.
     func mayBeHigh(stampSeconds: Int64) -> Bool { stampSeconds > self.reports.reportedDoneStampSeconds }
     /// Takes versions that are already known here. The owner, perhaps a new one, sends them to ask for reports.
     /// - Returns: whether the newest version must be reported to that owner again.

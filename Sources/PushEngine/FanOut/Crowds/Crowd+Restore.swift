@@ -24,13 +24,13 @@ extension Crowd {
         if let known = progress.part(of: self.passes[pass]) {
             part = known
         } else {
-            // The pass's first member joined after the record, so all of its members are late.
+            // The pass's first member joined after the record, so all members of the pass are late.
             part.untils = self.versions.kept.map { ($0.stampSeconds, 0) }
         }
         let untils = self.versions.kept.map { version in
             part.untils.first { $0.stampSeconds == version.stampSeconds }?.until ?? part.position
         }
-        // Progress may name the alert of a version that is not here.
+        // The progress may name an alert whose version is not known here.
         let isAlertHere = self.versions.alert != nil
         self.passes[pass].restore(
             position: part.position, untils: untils, aloneUntil: isAlertHere ? part.aloneUntil : nil,
@@ -48,8 +48,7 @@ extension Crowd {
         let skipped = Set(part.skipped)
         for waiting in part.waiting {
             let member = finder.member(at: waiting.position, in: table)
-            // The round skips a member that was served before the round reached it, whether or not that push was
-            // answered.
+            // The round skips a member that was served before the round reached it, even if the push is unanswered.
             let isAhead =
                 self.passes[pass].course.isAhead(UInt64(waiting.position)) && !skipped.contains(waiting.position)
             // A member may wait for the alert while an older push to it is in flight.
@@ -113,8 +112,8 @@ extension Crowd {
         let anew = joins.lazy.filter { $0.owedAlertStampSeconds == 0 }.map(\.member)
         return Set(anew.filter { waiting.contains($0) })
     }
-    /// Restores the newest alert for a member that started or stopped listening before the alert had reached it. No
-    /// progress record covers that alert.
+    /// Restores the newest alert for a member that started or stopped listening before the alert had reached it. Only
+    /// the member's record says that the alert is owed: no progress record does.
     /// - Returns: what is owed in addition; `nil`: nothing.
     mutating func restoreOwedAlert(_ join: RestoredJoin, in table: borrowing MemberTable) -> Pass.Owed? {
         guard let alert = self.versions.alert, !self.versions.isEmpty,
@@ -126,8 +125,8 @@ extension Crowd {
         self.passes[pass].restoreWaiting(join.member, isAhead: isAhead, owesAlert: true)
         return self.passes[pass].owed - before
     }
-    /// Resumes a pass whose members listen, from where its progress says.
-    /// - Parameter joins: joins of members whose records in `state` are later than the progress.
+    /// Restores the channel of a pass whose members listen, and who got the newest version by token.
+    /// - Parameter joins: joins that the progress does not cover.
     mutating func restoreListening(
         pass: Int, from progress: borrowing PassesRecord, joins: [RestoredJoin],
         in table: borrowing MemberTable
@@ -143,7 +142,7 @@ extension Crowd {
             let member = finder.member(at: position, in: table)
             if member.isSome { served.append(member) }
         }
-        // A member that began to listen after the newest version's event already had that version.
+        // If a known member began to listen after the newest version's event, it already had that version by token.
         for join in joins
         where join.isKnown && table.ring(of: join.member) == finder.ring
             && Int64(table.joinedSeconds(of: join.member)) >= newest.layer.recordMillis / 1_000
@@ -162,7 +161,7 @@ extension PassesRecord {
     }
 }
 
-/// Finds members of a ring by their positions, as progress names them.
+/// Finds members of a ring by the positions that a progress record has.
 struct RingFinder {
     let ring: RingID
     private var entries: [RingEntry] = []

@@ -16,7 +16,7 @@ extension Crowd {
         /// Number of members that are no longer owed what they were owed before the change. Some of them may be owed
         /// the newest version instead: see `due`.
         var members: Pass.Owed
-        /// Stamp of the alert that the members in `members.alone` waited for; 0: there are no such members.
+        /// Stamp of the alert that the members in `members.alone` waited for; 0: there is no alert.
         var alertStampSeconds: Int64
         /// Number of members that are owed the newest version from now on.
         var due = 0
@@ -89,7 +89,7 @@ extension Crowd {
         settled.isNewerThere = true
         return settled
     }
-    /// Ends the rounds of all versions: nothing of them is owed now.
+    /// Ends the rounds of all versions: nobody is owed them now.
     /// - Parameter keepsChannel: whether the pass stays with its channel.
     mutating func endRounds(pass: Int, keepsChannel: Bool = false, in table: inout MemberTable) -> Settled {
         let before = self.passes[pass].owed
@@ -97,7 +97,7 @@ extension Crowd {
         if !keepsChannel { self.passes[pass].leaveChannel() }
         return self.settled(pass: pass, since: before, alertStampSeconds: self.alertStampSeconds)
     }
-    /// Ends the round of an alert, which has expired.
+    /// Ends the round of an alert, which has expired. The round of an older alert may take its place.
     mutating func expireAlert(pass: Int, _ expired: ExpiredAlert, in table: borrowing MemberTable) -> Settled {
         let before = self.passes[pass].owed
         if let former = expired.former {
@@ -109,7 +109,8 @@ extension Crowd {
         return self.settled(pass: pass, since: before, alertStampSeconds: expired.stampSeconds)
     }
     /// Ends the round of the newest version, which has expired. Members that it did not reach are owed the previous
-    /// version, no matter which version the alert is from.
+    /// version, if there is one. If an owed alert does not fit beside the previous version, all members are owed that
+    /// version.
     mutating func expireNewest(pass: Int, in table: inout MemberTable) -> ExpiredRound {
         let owed = self.passes[pass].unsentCount
         let aloneBefore = self.passes[pass].course.aloneCount

@@ -1,10 +1,10 @@
 import APNSProtocol
 import PushModel
 
-/// A crowd: an element of `CrowdTable`.
+/// Names a crowd: an element of `CrowdTable`.
 struct CrowdID: Identifier { let rawValue: Int32 }
 
-/// The members of one audience in one partition, the versions that are sent to them, and how far these have got.
+/// The members of one audience in one partition, the versions that are sent to them, and how far each version has got.
 ///
 /// A crowd is never copied: methods access it in place, whether they change it or not.
 struct Crowd: ~Copyable {
@@ -16,9 +16,9 @@ struct Crowd: ~Copyable {
         /// The crowd has members, but no record or join has named their audience yet. Becomes `living` with the name,
         /// or `leaving` if the name stays unknown.
         case nameless
-        /// The audience's name is known, and the audience is not over. Becomes `toBeVoided` when the audience's owner
-        /// says that it is over. During a restore it becomes `leaving` if the audience is over, and `nameless` if the
-        /// records with the name are gone.
+        /// The audience's name is known, and the audience is not over. Becomes `toBeVoided` when a void of the
+        /// audience's owner arrives, unless the members wait for the audience's next life. During a restore the crowd
+        /// becomes `leaving` if the audience is over, and `nameless` if the records with the name are gone.
         case living
         /// The audience is over, and `state` must say so before anything is deleted. Becomes `leaving` when Kafka has
         /// the record that says so.
@@ -26,7 +26,7 @@ struct Crowd: ~Copyable {
         /// Members are being removed, a few at a time. Becomes `gone` with the last.
         case leaving
 
-        /// Whether the crowd's audience is over.
+        /// Whether the crowd's members must leave: the audience is over, or its name has stayed unknown.
         var isOver: Bool {
             switch self {
             case .toBeVoided, .leaving: true
@@ -36,7 +36,7 @@ struct Crowd: ~Copyable {
     }
 
     private(set) var standing = Standing.gone
-    /// Whether there is a crowd here whose audience is not known to be over.
+    /// Whether there is a crowd here whose members may stay.
     @inline(__always) var isLiving: Bool { self.standing == .living || self.standing == .nameless }
     /// Whether the audience's name is still unknown.
     var isNameless: Bool { self.standing == .nameless }
@@ -44,7 +44,8 @@ struct Crowd: ~Copyable {
     enum Need {
         /// Nothing has to be done: there is no crowd, or `state` must say first that the audience is over.
         case nothing
-        /// The audience's name is missing. If it stays unknown for long, the members are removed.
+        /// The audience's name is missing. If the name stays unknown for long, the members are removed, unless they
+        /// may be of an app that is not configured here.
         case name
         /// Some members have to be removed.
         case removal
@@ -59,7 +60,7 @@ struct Crowd: ~Copyable {
         case .living: .service
         }
     }
-    /// Whether the crowd's audience is over, so that its members are removed.
+    /// Whether the crowd's members must leave: the audience is over, or its name has stayed unknown.
     @inline(__always) var isOver: Bool { self.standing.isOver }
     /// Whether the audience's name is known. Without the name nothing can be written about the crowd.
     @inline(__always) var isNamed: Bool { !self.id.isEmpty }
@@ -69,16 +70,17 @@ struct Crowd: ~Copyable {
     private(set) var generation: UInt32 = 0
     private(set) var partition = PartitionIndex.none
     private(set) var app: UInt16 = 0
-    /// The audience's id, UTF-8; empty while a restore has read only members.
+    /// The audience's id, UTF-8; empty: no record or join has brought the id yet.
     private(set) var id: [UInt8] = []
     /// The number by which records of members name the audience.
     private(set) var reference: UInt64 = 0
     private(set) var versions = CrowdVersions()
-    /// The passes: at most one for each environment, and one for each channel that members name.
+    /// The passes. In each environment there is at most one for members that do not listen, and at most one for each
+    /// channel that members name.
     var passes: [Pass] = []
     /// The crowd's start members, and the starts that are sent to them.
     var starts = CrowdStarts()
-    /// When the newest update member joined, seconds since 1970; 0: none has joined.
+    /// When an update member last joined, seconds since 1970; 0: none has joined.
     private(set) var lastJoinSeconds: Int64 = 0
 
     /// When the audience's owner, which had forgotten the audience, is asked for versions again (steady clock).
@@ -103,7 +105,7 @@ struct Crowd: ~Copyable {
     /// What a restore has read so far. Empty once the restore is over.
     private(set) var takeover = CrowdRestore()
 
-    /// Number of members that are owed something.
+    /// Number of update members that are owed something, including those whose push is unanswered.
     var waitingCount: Int { self.passes.reduce(0) { $0 + $1.waitingCount } }
     /// Whether the newest version is owed to nobody, and no push to an update member is unanswered.
     @inline(__always) var isFinished: Bool {
@@ -112,7 +114,8 @@ struct Crowd: ~Copyable {
     }
     /// Whether the crowd's passes may meet members, provided that the partition's owner may push at all.
     @inline(__always) var mayServe: Bool { self.records.isDurable && !self.versions.isEmpty && !self.isPaused }
-    /// When something is due apart from passes and starts (steady clock); `Int64.max`: nothing is.
+    /// When a version or an alert expires, a record or report is due, or the owner is asked again (steady clock);
+    /// `Int64.max`: nothing is due. Pushes of passes, and starts, have their own times.
     @inline(__always) func nextDueMillis(now: EngineTime) -> Int64 {
         let expires = self.versions.nextExpirySeconds
         let expiry = expires == .max ? .max : now.steadyMillis + max(0, expires * 1_000 - now.wallMillis)
@@ -124,13 +127,13 @@ struct Crowd: ~Copyable {
     @inline(__always) var passIndices: Range<Int> { self.passes.indices }
     /// The ring that a pass goes round.
     @inline(__always) func ring(ofPass pass: Int) -> RingID { self.passes[pass].ring }
-    /// Index of the pass over that ring; `nil`: the crowd has no such pass.
+    /// Index of the pass that goes round the ring; `nil`: the crowd has no such pass.
     @inline(__always) func passIndex(of ring: RingID) -> Int? {
         for index in self.passes.indices where self.passes[index].ring == ring { return index }
         return nil
     }
-    /// The channel that members of a pass listen on; `nil`: they listen on none, or the audience's owner has not
-    /// announced it.
+    /// The channel that members of a pass listen on; `nil`: they listen on none, or the owner's newest list of channels
+    /// does not have it.
     func channel(ofPass pass: Int) -> VersionChannel? {
         guard self.passes[pass].channelNumber != nil, !self.passes[pass].channelID.isEmpty else { return nil }
         return self.versions.channels.first {
@@ -157,7 +160,7 @@ struct Crowd: ~Copyable {
 
     /// Whether records of members name the crowd's audience by that number.
     func isNamed(by reference: UInt64) -> Bool { self.reference == reference }
-    /// Begins a crowd, because the first member of an audience is about to join or to be restored.
+    /// Begins a crowd in a free element of `CrowdTable`.
     /// - Parameter id: the audience's id; empty: its name is not known yet.
     mutating func begin(app: UInt16, id: [UInt8], reference: UInt64, partition: PartitionIndex) {
         self.standing = id.isEmpty ? .nameless : .living
@@ -172,7 +175,7 @@ struct Crowd: ~Copyable {
         self = Crowd()
         self.generation = generation
     }
-    /// Sets the audience's name, which a join has brought and no restored record has.
+    /// Sets the audience's name, which a join has brought and no restored record has. Drops what a restore has read.
     mutating func named(app: UInt16, id: [UInt8]) {
         self.restoredName(app: app, id: id)
         self.takeover = CrowdRestore()
@@ -186,7 +189,7 @@ struct Crowd: ~Copyable {
         self.standing = .toBeVoided
     }
     /// Takes Kafka's acknowledgement of the void's record.
-    /// - Returns: whether the crowd waited for that.
+    /// - Returns: whether the crowd waited for the acknowledgement.
     mutating func voidAcknowledged() -> Bool {
         guard self.standing == .toBeVoided else { return false }
         self.standing = .leaving
@@ -198,7 +201,7 @@ struct Crowd: ~Copyable {
 
     // MARK: Members and their owner
 
-    /// Remembers when an update member joined, or joined again with other settings.
+    /// Remembers when an update member joined, or joined again.
     @inline(__always) mutating func joined(seconds: UInt32) {
         self.lastJoinSeconds = max(self.lastJoinSeconds, Int64(seconds))
     }
@@ -227,8 +230,8 @@ struct Crowd: ~Copyable {
     }
     /// Sets when the audience's owner is asked again (steady clock).
     mutating func ask(atMillis millis: Int64) { self.askAtMillis = millis }
-    /// Sets when the owner, which has forgotten the audience, is asked again (steady clock). If the time of all start
-    /// members is over, they leave first.
+    /// Sets when the owner, which has forgotten the audience, is asked again (steady clock). If all start members
+    /// joined at least `startLifeMillis` ago, they leave first.
     mutating func ownerForgot(
         askingAtMillis millis: Int64, startLifeMillis: Int64, in table: borrowing MemberTable, now: EngineTime
     ) {
@@ -244,11 +247,11 @@ struct Crowd: ~Copyable {
 
     // MARK: Members that move from other audiences
 
-    /// How long a member counts as moved within the hour, seconds. One second is added, because a join's time is in
-    /// whole seconds.
+    /// How long after its join a member counts as moved within the hour, seconds. One second is added, because a join's
+    /// time is in whole seconds.
     private static var movedSeconds: Int64 { RollingBudget.windowMillis / 1_000 + 1 }
-    /// Takes the join of a member that has moved here from another audience. If the join was written long ago, the
-    /// member may have had pushes in the other audience since.
+    /// Takes the join of a member that has moved here from another audience. If the join was written more than a second
+    /// ago, the member may have had pushes in the other audience since.
     mutating func moved(joinedSeconds: UInt32, nowSeconds: Int64) {
         guard nowSeconds > Int64(joinedSeconds) + 1 else { return }
         // A minute is added, so that the time is written down once a minute at most, no matter how many members come.
@@ -269,14 +272,14 @@ struct Crowd: ~Copyable {
     func hasHadTens(nowMillis: Int64) -> Bool {
         self.lastHighMillis != .min && self.lastHighMillis + RollingBudget.windowMillis > nowMillis
     }
-    /// Whether a token that joins may have got priority 10 in another audience within the hour.
+    /// Whether a token that joins may have got priority 10 in another audience within the last hour.
     func comesFromAnother(_ key: FanOut.DepartedKey, among leavers: borrowing RecentLeavers, nowMillis: Int64) -> Bool {
         leavers.comesFromAnother(key, to: self.reference, nowMillis: nowMillis)
     }
     /// What is remembered of a leaving member for an hour.
     /// - Parameters:
-    ///   - hasMoved: whether the member had moved here from another audience within the hour.
-    ///   - hadTens: whether the member may have been sent a push of priority 10 within the hour.
+    ///   - hasMoved: whether the member has moved here from another audience within the last hour.
+    ///   - hadTens: whether the member may have been sent a push of priority 10 within the last hour.
     func leaver(_ token: Span<UInt8>, hasMoved: Bool, hadTens: Bool, nowMillis: Int64) -> RecentLeavers.Trace {
         var bytes: [UInt8] = []
         bytes.append(copying: token)
@@ -290,8 +293,8 @@ struct Crowd: ~Copyable {
     /// Takes a newer version. The caller informs the passes.
     /// - Returns: for each version that was kept, the oldest first, whether it is dropped.
     mutating func take(_ version: Version) -> [Bool] { self.versions.take(version) }
-    /// Takes the newest version again, because other channels serve it now.
-    /// - Returns: whether anything is new.
+    /// Takes the newest version's list of channels, if the list is newer than the one that is known here.
+    /// - Returns: whether the list is newer.
     mutating func takesChannels(of version: Version) -> Bool {
         guard self.versions.takeChannels(of: version) else { return false }
         self.starts.contentChanged()
@@ -308,7 +311,7 @@ struct Crowd: ~Copyable {
             mayReturn: self.passes.allSatisfy { $0.course.alone == nil }, nowSeconds: nowSeconds)
         return ExpiredAlert(stampSeconds: stampSeconds, former: former)
     }
-    /// Drops the newest version if it has expired. Members that it did not reach get the previous one.
+    /// Drops the newest version if it has expired. Members that it did not reach get the previous one, if there is one.
     /// - Returns: whether the version had expired.
     mutating func expireNewest(nowSeconds: Int64) -> Bool {
         guard self.versions.isNewestExpired(nowSeconds: nowSeconds) else { return false }
@@ -355,7 +358,7 @@ struct Crowd: ~Copyable {
     var knowsLife: Bool { self.versions.life != 0 }
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.records.progressed() }
-    /// Counts a member that a pass has met and sent a push.
+    /// Counts a member to whom a push has left.
     @inline(__always) mutating func met() { self.records.met() }
     /// Makes the record of the crowd's versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {
@@ -366,11 +369,11 @@ struct Crowd: ~Copyable {
         }
         return record
     }
-    /// Whether a record of progress is written now.
+    /// Whether a progress record must be written now.
     func isProgressDue(nowMillis: Int64) -> Bool { self.records.progressDueMillis(nowMillis: nowMillis) <= nowMillis }
     mutating func versionsWritten() { self.records.versionsWritten() }
-    /// Counts a progress record that is written, and sets how far it lets passes go at priority 10. Passes may go there
-    /// when Kafka has the record.
+    /// Counts a progress record that is written, and sets how far it lets passes go at priority 10. Passes may go that
+    /// far when Kafka has the record.
     mutating func progressWritten(in table: borrowing MemberTable, nowMillis: Int64) {
         self.records.progressWritten(nowMillis: nowMillis)
         for pass in self.passes.indices {
@@ -458,14 +461,14 @@ struct Crowd: ~Copyable {
     }
     /// Ends the restore of a crowd that leaves, or whose name is unknown: it serves nobody.
     mutating func forgetRestored() { self.takeover = CrowdRestore() }
-    /// Ends the restore of a crowd that serves nobody, and forgets what its members are owed. Their rings may have been
-    /// made while there were versions, which a tombstone has ended since.
+    /// Ends the restore of a crowd that serves nobody, and forgets what its members are owed. Its passes may have been
+    /// made while there were versions, which a tombstone has removed since.
     mutating func forgetRestored(in table: inout MemberTable) {
         self.forgetRestored()
         for pass in self.passes.indices { self.passes[pass].reset(in: &table) }
     }
-    /// Drops the alert after a restore, if it is owed to nobody: not by a round, the retry set or a channel, and not to
-    /// a member with one of the given joins.
+    /// Drops the alert after a restore, unless it is still owed. It is owed if a round, the retry set or a channel
+    /// brings it, or if one of the joins says that its member waits for it.
     mutating func settleAlert(owedTo joins: [RestoredJoin]) {
         let stampSeconds = self.versions.alert?.stampSeconds
         guard !self.passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),

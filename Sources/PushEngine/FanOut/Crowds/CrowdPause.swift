@@ -2,7 +2,8 @@
 enum CrowdPause: Equatable {
     /// The passes continue. Becomes `stopped` when an operator says so.
     case goesOn
-    /// Nothing leaves, and members wait. Becomes `goesOn` when an operator says so, or when the audience is over.
+    /// No push leaves, and `waitingCount` members wait. Becomes `goesOn` when an operator says so, when the audience is
+    /// over, or when the crowd leaves memory.
     case stopped(waitingCount: Int)
 
     /// A change in two gauges: the number of stopped crowds, and of members that wait in them.

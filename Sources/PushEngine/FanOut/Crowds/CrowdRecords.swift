@@ -5,12 +5,14 @@ import PushModel
 struct CrowdRecords {
     /// What Kafka must have before the newest version goes to anybody.
     enum Durability: UInt8 {
-        /// Kafka has everything. Becomes `awaitsVersions`, and then `awaitsBoth`, when a version arrives.
+        /// Kafka has everything. Becomes `awaitsVersions`, and then `awaitsBoth`, when a version or its new channels
+        /// arrive.
         case durable
-        /// Kafka does not have the versions yet. Becomes `durable` when Kafka has them.
+        /// Kafka does not have the versions yet. Becomes `durable` when Kafka has them, or `awaitsBoth` when progress
+        /// is written for them.
         case awaitsVersions
         /// Kafka does not have the progress record that says where the version's rounds begin. Becomes `durable` when
-        /// Kafka has it.
+        /// Kafka has it, or `awaitsBoth` when newer versions are written.
         case awaitsProgress
         /// Kafka has neither record. Becomes `awaitsVersions` when Kafka has the progress, or `awaitsProgress` when
         /// Kafka has the versions.
@@ -40,7 +42,7 @@ struct CrowdRecords {
     @inline(__always) var isProgressUnderWay: Bool { self.progress.isUnderWay }
     /// Whether there is progress that no record covers.
     @inline(__always) var isProgressDue: Bool { self.progress.isDue }
-    /// Whether at least half of `horizonCount` members have been sent a push since the last progress record.
+    /// Whether at least half as many members as `horizonCount` have been sent a push since the last progress record.
     @inline(__always) var isHorizonNear: Bool { self.metSinceProgress * 2 >= self.horizonCount }
 
     /// When the next progress record is due (steady clock); `Int64.max`: none is, or the previous one has to be
@@ -55,7 +57,7 @@ struct CrowdRecords {
 
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
-    /// Counts a member that was met and sent a push.
+    /// Counts a member to whom a push has left.
     @inline(__always) mutating func met() {
         self.metSinceProgress += 1
         self.progressed()
@@ -66,7 +68,7 @@ struct CrowdRecords {
     mutating func restored(isWritten: Bool) { self.progress.restored(isWritten: isWritten) }
     /// Counts a record of versions that is written.
     mutating func versionsWritten() { self.versionsNumber &+= 1 }
-    /// Serves nobody until Kafka has the last record of versions, which contains a new version.
+    /// Serves nobody until Kafka has the last record of versions.
     mutating func awaitVersions() {
         switch self.durability {
         case .durable: self.durability = .awaitsVersions
@@ -74,8 +76,8 @@ struct CrowdRecords {
         case .awaitsVersions, .awaitsBoth: break
         }
     }
-    /// Serves nobody until Kafka has the last progress record, or a later one. That record says where the rounds of a
-    /// new version begin.
+    /// Serves nobody until Kafka has the last progress record, or a later one. The record says where the newest
+    /// version's rounds begin.
     mutating func awaitProgress() {
         self.requiredProgress = self.progress.number
         switch self.durability {

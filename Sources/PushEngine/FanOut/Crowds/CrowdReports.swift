@@ -245,7 +245,8 @@ struct CrowdReports {
     }
 
     // MARK: Reporting
-    /// Whether something about the newest version has to be reported once its passes have ended.
+    /// Whether something about the newest version has to be reported, or written as a `pass` record, once its passes
+    /// have ended.
     @inline(__always) var isOpen: Bool { self.schedule.isOpen }
     /// When the counts must be reported or recorded after the passes have ended (steady clock); `Int64.max`: nothing is
     /// due. While passes continue, a report is sent with each progress record.

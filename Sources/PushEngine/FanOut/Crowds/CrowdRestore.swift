@@ -4,8 +4,8 @@ import PushModel
 struct CrowdRestore {
     /// Which records that name the audience have been read so far.
     private enum Named {
-        /// Only records of members, which do not have the name. Becomes `progress` or `versions` when a record of that
-        /// kind is read.
+        /// None. Records of members may have been read, but do not have the name. Becomes `progress` or `versions`
+        /// when a record of that kind is read.
         case nothing
         /// The progress of the passes. Becomes `both` with a record of versions, or `nothing` with the progress's
         /// tombstone.
@@ -17,7 +17,7 @@ struct CrowdRestore {
         indirect case both(PassesRecord)
     }
     private var named = Named.nothing
-    /// Members that may not have been served, in the order of their records.
+    /// Joins that the progress read so far does not cover, in the order of their records.
     private var joins: [RestoredJoin] = []
 
     /// Whether a record has named the audience.
@@ -102,8 +102,8 @@ struct CrowdRestore {
 /// A member's join that a restore has read, with the offset of its record.
 struct RestoredJoin {
     var member: MemberID
-    /// Whether the member was known and not late when its record was written. The property is declared here to fit into
-    /// the padding: there may be a million joins.
+    /// Whether a takeover must not count the join as a late one: see `FanOut.JoinRecord.isKnown`. The property is
+    /// declared here to fit into the padding: there may be a million joins.
     var isKnown = false
     var offset: Int64
     /// Stamp of the version whose alert the member is owed, as its record says; 0: none.

@@ -48,7 +48,7 @@ struct CrowdTable: ~Copyable {
     }
 
     // MARK: Partitions
-    /// Number of members of the partition that are owed something, summed over its crowds.
+    /// Number of update members of the partition that are owed something, summed over its crowds.
     func waitingCount(of partition: PartitionIndex) -> Int {
         self.crowds(of: partition).reduce(0) { $0 + self[$1].waitingCount }
     }
@@ -74,7 +74,7 @@ struct CrowdTable: ~Copyable {
     mutating func members(of crowd: CrowdID) -> Members { self.members(of: self[crowd].partition) }
     /// The members of the crowd's partition; `nil`: the partition never had any.
     func membersIfAny(of crowd: CrowdID) -> Members? { self.membersIfAny(of: self[crowd].partition) }
-    /// The partition's members; `nil`: it never had any.
+    /// The partition's members; `nil`: the partition never had any.
     func membersIfAny(of partition: PartitionIndex) -> Members? {
         partition.index < self.membersOfPartition.count ? self.membersOfPartition[partition] : nil
     }
@@ -102,13 +102,15 @@ struct CrowdTable: ~Copyable {
     func references(of partition: PartitionIndex) -> Set<UInt64> {
         Set(self.crowds(of: partition).map { self[$0].reference })
     }
-    /// The crowd of that audience whose members are being removed; if there are several, the newest.
+    /// The crowd of that audience whose members must leave; if there are several, the newest. A crowd without a name is
+    /// not found.
     func leaving(reference: UInt64, partition: PartitionIndex) -> CrowdID? {
         self.crowds(of: partition).last {
             self[$0].standing.isOver && self[$0].reference == reference && !self[$0].id.isEmpty
         }
     }
-    /// The crowd that a record of `state` is about. It is made if there is none, and named if it had no name.
+    /// The crowd that a record of `state` is about. If there is none, it is made. A crowd without a name gets the name
+    /// in the record.
     /// - Parameter id: the audience's id; empty: the record does not have it.
     mutating func restored(
         app: UInt16 = 0, id: [UInt8] = [], reference: UInt64, partition: PartitionIndex
@@ -126,18 +128,18 @@ struct CrowdTable: ~Copyable {
         self.crowdsOfPartition[partition].append(crowd)
         return crowd
     }
-    /// Hides a crowd from look-ups by its audience, so that another crowd can be made for the audience. The hidden one
-    /// stays until it is removed.
+    /// Hides a crowd from look-ups by its audience, so that another crowd can be made for the audience. The hidden
+    /// crowd stays in the table until it is removed.
     private mutating func hide(_ crowd: CrowdID) {
         let key = Key(partition: self.elements[crowd].partition, reference: self.elements[crowd].reference)
         if self.index[key] == crowd { self.index[key] = nil }
     }
-    /// Voids a crowd whose audience is over, so that another can be made for the audience.
+    /// Voids a crowd whose audience is over, and hides it, so that another crowd can be made for the audience.
     mutating func void(_ crowd: CrowdID) {
         self.elements[crowd].voided()
         self.hide(crowd)
     }
-    /// Lets the crowd's members be removed from now on.
+    /// Lets the crowd's members be removed from now on, and hides the crowd.
     mutating func leave(_ crowd: CrowdID) {
         self.elements[crowd].left()
         self.hide(crowd)
@@ -156,8 +158,8 @@ struct CrowdTable: ~Copyable {
     }
 
     // MARK: Rings
-    /// Index of the pass for the crowd's members in that environment that do not listen on a channel. The pass is made
-    /// for the first of them.
+    /// Index of the crowd's pass in that environment for members that do not listen on a channel. The pass is made for
+    /// the first such member.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment) -> Int {
         for index in self.elements[crowd].passes.indices
         where self.elements[crowd].passes[index].environment == environment
@@ -191,7 +193,7 @@ struct CrowdTable: ~Copyable {
             self.elements[crowd].passes[made].named(channelID: channel)
             return made
         }
-        // A pass that has no members now.
+        // A pass without members and unanswered pushes, whose channel the owner has not announced.
         let idle = passes.first { index in
             members.table.count(of: self.elements[crowd].passes[index].ring) == 0
                 && self.elements[crowd].passes[index].inFlight.count == 0

@@ -111,7 +111,7 @@ struct CrowdVersions {
         if version.life != self.life { self.endLife() }
         if version.withdrawsAlert { self.withdrawAlerts(by: version) }
         var dropped = self.kept.map { $0.layer.expiresSeconds <= version.layer.expiresSeconds }
-        // The oldest version expires last. It is kept, because otherwise there would be nothing to show in the end.
+        // The oldest version expires last. It is kept, because members get it when all newer versions have expired.
         if dropped.count >= Self.countMax, dropped.allSatisfy({ !$0 }) { dropped[1] = true }
         if version.hasAlert {
             self.alert = version
@@ -135,8 +135,8 @@ struct CrowdVersions {
             self.kept[index].layer.alert = ByteRange()
         }
     }
-    /// Takes the newest version again, because other channels serve it now.
-    /// - Returns: whether anything is new.
+    /// Takes the newest version's list of channels, if the list is newer than the one that is known here.
+    /// - Returns: whether the list is newer.
     mutating func takeChannels(of version: Version) -> Bool {
         guard version.life == self.life, version.stampSeconds == self.stampSeconds,
             version.channelRevision > self.channelRevision
@@ -156,7 +156,8 @@ struct CrowdVersions {
     ///
     /// The audience's owner repeats an alert with the next version until the owner knows that the alert has been sent.
     /// The next version may expire before the version that first had the alert.
-    /// - Parameter mayReturn: whether an older alert may be owed. It may not while members get the alert's own version.
+    /// - Parameter mayReturn: whether an older alert may be owed. It may not be while a pass brings the expired alert
+    ///   alone.
     /// - Returns: index of the older version; `nil`: no alert is owed now.
     mutating func expireAlert(mayReturn: Bool, nowSeconds: Int64) -> Int? {
         guard let alert = self.alert else { return nil }
@@ -180,7 +181,7 @@ struct CrowdVersions {
         self.stampSeconds = 0
         if self.stage == .going { self.stage = .awaited }
     }
-    /// Drops all versions, because the crowd's members leave.
+    /// Drops all versions and the alert, because the life has ended or the crowd's members leave.
     mutating func leave() {
         self.kept = []
         self.alert = nil
@@ -196,7 +197,7 @@ struct CrowdVersions {
     }
     /// Sets the life that the owner has forgotten. The crowd is about to leave.
     mutating func voidCame(ofLife life: Int64) { self.life = life }
-    /// Forgets the alert, because no round owes it to anybody.
+    /// Forgets the alert, because nobody is owed it.
     mutating func forgetOwedAlert() { self.alert = nil }
 
     // MARK: What state says
@@ -222,20 +223,19 @@ struct CrowdVersions {
     }
     init() {}
 
-    /// All versions that a restore has read, the oldest first. The version that brought the alert may not be among
-    /// those kept.
+    /// All versions that a restore has read. The version that brought the alert is among them, even if it is not kept.
     private var read: [Version] {
         guard let alert = self.alert, !self.kept.contains(where: { $0.stampSeconds == alert.stampSeconds }) else {
             return self.kept
         }
         return [alert] + self.kept
     }
-    /// Stamps of the versions that have an alert.
+    /// Stamps of the versions with an alert that a restore has read.
     var alertStamps: Set<Int64> { Set(self.read.filter(\.hasAlert).map(\.stampSeconds)) }
     /// Ends a restore. Versions that the progress covers are kept. The others are returned, and taken again as if they
     /// were new.
     /// - Parameter hasRecord: whether a record of the versions was read. If not, only the progress names the life, and
-    ///   the owner's versions are taken as new.
+    ///   all versions of that life that the owner sends are new here.
     /// - Returns: versions to be taken again, the oldest first.
     mutating func resume(from progress: PassesRecord, hasRecord: Bool) -> [Version] {
         let isOfLife = self.life == progress.life
@@ -251,8 +251,8 @@ struct CrowdVersions {
             $0.stampSeconds < $1.stampSeconds
         }
     }
-    /// Sets the stamp of a version that had arrived before the restore, and may have expired since. 0: none had
-    /// arrived.
+    /// Sets the stamp of the newest version that had arrived before the restore, even if it has expired since. 0: none
+    /// had arrived.
     mutating func hasMet(stampSeconds: Int64) {
         guard stampSeconds > 0 else { return }
         self.stampSeconds = stampSeconds

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Number of members that a version reaches by broadcast, by environment, as their partitions last reported. These
-/// members listened when the version arrived, and were owed nothing by token.
+/// Number of members that a version reaches by broadcast, by environment: of one partition, or summed over partitions.
+/// Members that got the version by token are not counted.
 struct ListenerCounts: Equatable {
     private(set) var production: UInt64 = 0
     private(set) var development: UInt64 = 0

@@ -10,7 +10,7 @@ struct RefusalCounts: Equatable {
         var isOfMessage = false
         var count: UInt64 = 0
     }
-    /// Maximum number of reasons; further ones are counted together.
+    /// Maximum number of reasons. If APNs gives more, one of them is `otherReason`, which stands for the rest.
     static let reasonsMax = 8
     static let reasonByteCountMax = 128
     static let otherReason = "other"

@@ -5,7 +5,7 @@ struct ReportSchedule {
     enum Owner: UInt8 {
         /// The owner knows all that is counted. Becomes `toReport` when something is counted.
         case reported
-        /// The owner knows all counts except the final ones: members still waited at the last report. Becomes
+        /// The owner knows all that is counted, but not the end: members still waited at the last report. Becomes
         /// `reported` once the end is reported, or `toReport` when something is counted.
         case toReportEnd
         /// Something has been counted since the last report. Becomes `reported` with the next report, or `toReportEnd`
@@ -52,7 +52,7 @@ struct ReportSchedule {
     @inline(__always) mutating func counted() { self.owner = .toReport }
     /// Remembers a report that was sent to the owner.
     /// - Parameters:
-    ///   - isEnd: whether no member is owed the version now.
+    ///   - isEnd: whether no member is owed the version or start now.
     ///   - isWritten: whether an outcome record with these counts has to be written, too.
     mutating func reported(isEnd: Bool, isWritten: Bool, nowMillis: Int64) {
         self.lastMillis = nowMillis
@@ -60,8 +60,8 @@ struct ReportSchedule {
         self.owner = isEnd ? .reported : .toReportEnd
     }
     /// Remembers when an outcome record is written.
-    /// - Parameter isEnd: whether no member is owed the version now. If some still are, the next record may be written
-    ///   before a minute has passed.
+    /// - Parameter isEnd: whether no member is owed the version or start now. If some members still are, the next
+    ///   record may be written before `recordEveryMillis` have passed.
     mutating func written(isEnd: Bool, nowMillis: Int64) {
         self.lastRecordMillis = isEnd ? nowMillis : .min
         self.record = .written
