@@ -50,7 +50,7 @@ struct Arguments {
 nonisolated(unsafe) var currentSeed: UInt64 = 0
 nonisolated(unsafe) var currentTarget: StaticString = ""
 
-/// Seconds after which an input counts as a hang. An input normally takes at most a few milliseconds.
+/// Seconds after which reading an input counts as a hang. It normally takes at most a few milliseconds.
 let hangSeconds: UInt32 = 30
 
 /// Installs signal handlers that print the seed when a reader traps or hangs, and end the process. All their calls are
@@ -92,7 +92,7 @@ func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
     }
 }
 
-/// Plays the targets in turn, one seed each, until the requested seeds or seconds are over.
+/// Plays the corpus, and then the targets in turn, one seed each, until the requested seeds or seconds are over.
 /// - Returns: number of failures.
 func play(_ arguments: Arguments) throws -> Int {
     let plans = try arguments.targets.map { try FuzzPlan($0, corpusFolder: arguments.corpus) }

@@ -50,7 +50,7 @@ public struct EventTarget: FuzzTarget {
         return text.utf8.contains { $0 < 0x20 || $0 == 0x7F } ? "“\(text)” has control characters" : nil
     }
 
-    /// Checks that the id of a refused event would have been taken.
+    /// Checks that the id that is reported for a refused event could be the id of a valid event.
     private static func complaintAboutRefusedID(_ input: [UInt8]) -> String? {
         let id = RefusedEventID.text(in: input.span)
         guard id.count <= EventDecoder.idByteCountMax, UTF8Validation.firstFault(in: id.span) == nil else {

@@ -1,7 +1,8 @@
 import Foundation
 import PushModel
 
-/// Plays seeds of one target. A seed gives a batch of inputs, which depends only on the seed and the corpus.
+/// Plays seeds of one target. A seed gives a batch of inputs, which depends only on the seed, the corpus and the
+/// target.
 public struct FuzzPlan {
     /// Number of inputs of one seed.
     public static let inputsPerSeed = 100
@@ -37,7 +38,7 @@ public struct FuzzPlan {
         self.mutator = Mutator(corpus: self.corpus, pieces: target.pieces)
     }
 
-    /// Plays the unchanged files of the corpus, to find earlier faults again.
+    /// Plays the unchanged inputs of the corpus and of `seeds`, to find earlier faults again.
     public func playCorpus() -> [Failure] {
         var reader = self.target.init()
         var random = SplitMix64(seed: 0)

@@ -5,7 +5,7 @@ public import PushModel
 public protocol FuzzTarget {
     /// Name of the target for `make fuzz`, and of the target's folder in the corpus.
     static var name: String { get }
-    /// Valid inputs that the present code makes. They are not stored in the corpus.
+    /// Valid inputs that are not stored in the corpus, for example because the present code makes them.
     static var seeds: [[UInt8]] { get }
     /// Words and signs with a meaning for the reader. Mutations insert them.
     static var pieces: [[UInt8]] { get }

@@ -5,7 +5,7 @@ public import PushModel
 public struct HTTP2Target: FuzzTarget {
     public static let name = "http2"
 
-    /// Complete frames (RFC 9113 §6), each with something unusual.
+    /// Complete frames (RFC 9113 §6), many of them unusual, and two frame lengths.
     public static let pieces: [[UInt8]] = [
         frame(type: 4), frame(type: 4, flags: 1), frame(type: 4, payload: [0, 3, 0, 0, 0, 1]),
         frame(type: 4, payload: [0, 3, 0, 0, 0, 0]), frame(type: 4, payload: [0, 1, 0, 0, 0, 0]),
@@ -122,7 +122,7 @@ public struct HTTP2Target: FuzzTarget {
             }
         }
 
-        /// Checks that every request ended exactly once.
+        /// Checks that every request ended exactly once, and that events name only bytes that exist.
         func complaint() -> String? {
             if self.outOfRange { return "a range ends behind the bytes" }
             for (tag, count) in self.ends where !self.submitted.contains(tag) || count > 1 {

@@ -23,7 +23,7 @@ public struct KafkaTarget: FuzzTarget {
 
     /// Forwarded ports by broker port. The first two brokers are those with which the corpus was recorded.
     private static let ports: [Int32: Int32] = [33_617: 19_092, 44_913: 19_093, 0: 1, 9: 19_094]
-    /// Number of bytes of the only answer that the forwarder gives itself.
+    /// Number of bytes in the only kind of answer that the forwarder itself gives.
     private static let answerByteCount = 20
     private static let turnsMax = 200
 
@@ -40,7 +40,7 @@ public struct KafkaTarget: FuzzTarget {
         var answered: [UInt8] = []
         var brokerSaid: [UInt8] = []
         var told: [UInt8] = []
-        /// Number of the message that ended the connection, or `nil` if none did.
+        /// Index of the message that ended the connection, or `nil` if none did.
         var failedTurn: Int?
         /// Whether the broker sent nothing before the client was known to be Java's.
         var isFramed = true

@@ -37,7 +37,7 @@ public struct Mutator {
             bytes.insert(contentsOf: Array(run), at: random.below(bytes.count + 1))
         case 9: Self.exchangeNumber(&bytes, &random)
         case 10:
-            // The input gets the beginning of one corpus file and the end of another.
+            // The input keeps its beginning, and gets the end of an input of the corpus.
             let other = random.oneOf(self.corpus)
             bytes = Array(bytes[..<index]) + other[random.below(other.count + 1)...]
         case 11:

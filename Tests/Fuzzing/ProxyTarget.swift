@@ -1,8 +1,8 @@
 import APNSProtocol
 public import PushModel
 
-/// Fuzzes a proxy's answer to CONNECT. The result must be the same for the whole answer and for pieces of it. The
-/// connection becomes a tunnel only if the answer's status says so.
+/// Fuzzes a proxy's answer to CONNECT. The result must be the same for the whole answer and for pieces of it. A tunnel
+/// needs an HTTP/1 head, and a status of 2xx is never a refusal.
 public struct ProxyTarget: FuzzTarget {
     public static let name = "proxy"
     public static let seeds: [[UInt8]] = [

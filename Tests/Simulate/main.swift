@@ -4,7 +4,7 @@ import Simulation
 // Plays simulated runs, each with its own seed: `simulate --seeds COUNT [--from SEED] [--first-failure]`.
 // `simulate --seed SEED` plays one run and prints everything that happens in it.
 // `--audiences PERCENT`: percentage of worlds that have audiences.
-// `--starts PERCENT`: percentage of worlds with audiences that have start members.
+// `--starts PERCENT`: percentage of worlds with audiences that also have start members.
 // `--channels-kept PERCENT`: percentage of worlds with audiences that keep channels for them.
 // `--moves PERCENT`: percentage of worlds that move to another cluster.
 

@@ -11,7 +11,7 @@ package struct AudiencePlan {
     /// How long a start member stays if it does not join again. Events are written for a shorter time, so that no start
     /// member is forgotten meanwhile.
     static let starterLifeMillis: Int64 = 30 * 3_600_000
-    /// Bundle id of the second app in worlds with two. Activities belong to the first.
+    /// Bundle id of the second app in worlds with two apps. Activities belong to the first app.
     static let secondBundleID = "com.example.football"
 
     /// One audience and its members at the beginning.
@@ -26,7 +26,8 @@ package struct AudiencePlan {
     var hasTwoApps = false
     /// Whether the second app has the setting `alert.on-unknown: drop`. No activity belongs to that app.
     var dropsUnknownAlerts = false
-    /// Percentage of the second app's pushes with an alert whose answer is lost, in addition to other lost answers.
+    /// Chance, in percent, that a push of the second app with an alert loses its answer. Other faults may lose answers
+    /// too.
     var lostAlertPercent = 0
     /// Whether some members belong to the development environment.
     var hasDevelopment = false
@@ -37,13 +38,13 @@ package struct AudiencePlan {
     var sharePercent = 0
     /// Percentage of actions about audiences in which a member joins, leaves or moves.
     var movementPercent = 0
-    /// Percentage of joins, leaves and moves at which a token dies.
+    /// Chance, in percent, that a token dies instead of a join, leave or move.
     var deathPercent = 0
     /// Percentage of tokens whose phone has frequent updates.
     var frequentPercent = 0
     /// Whether ended audiences are forgotten soon, and later get events again.
     var livesAgain = false
-    /// Percentage of pushes to members at which the worker dies, which interrupts its pass.
+    /// Chance, in percent, that a push to a member makes its worker die soon, in the middle of a pass.
     var strikePercent = 0
     /// The setting `budget.audience-per-hour`.
     var perHour = 15
@@ -58,7 +59,8 @@ package struct AudiencePlan {
     var startSharePercent = 0
     /// The setting `start.per-hour`.
     var startsPerHour = 4
-    /// Percentage of written events after which an operator pauses an audience, or all audiences of an app.
+    /// Chance, in percent, that an operator pauses an audience, or all audiences of an app, after an event. The
+    /// operator resumes them later.
     var pausePercent = 0
 
     init() {}
@@ -139,9 +141,9 @@ extension SimulationPlan {
         self.audiences.pausePercent = [3, 10, 40].randomElement(using: &random)!
     }
 
-    /// Draws whether the second app drops unknown alerts, with a separate generator, so that the rest of the world does
-    /// not change. Worlds with kept channels do not drop them, because a listening phone may hear an alert over the
-    /// channel too.
+    /// Draws whether the second app has `alert.on-unknown: drop`, with a separate generator, so that the rest of the
+    /// world does not change. Worlds with kept channels do not have this setting, because a listening phone may hear an
+    /// alert over the channel too.
     mutating func drawUnknownAlerts(seed: UInt64) {
         var random = SplitMix64(seed: seed ^ 0xD209_D209_D209_D209)
         self.audiences.dropsUnknownAlerts =

@@ -18,22 +18,23 @@ package struct KeptPlan {
     var listLagMillisMax: Int64 = 0
     /// Percentage of steps in a channel's life (such as its creation) at which the worker dies.
     var strikePercent = 0
-    /// Number of channels that somebody else has made in each home at the beginning.
+    /// Number of channels that somebody other than a worker has made in each home at the beginning, except in the first
+    /// home.
     var othersAtFirst = 0
-    /// Number of channels that somebody else has made in the first home at the beginning. It may be almost the maximum
-    /// of a home.
+    /// Number of channels that somebody other than a worker has made in the first home at the beginning. It may be
+    /// almost the maximum of a home.
     var othersInFirstHome = 0
     /// Percentage of steps at which somebody other than a worker makes one more channel.
     var othersComePercent = 0
     /// Percentage of steps at which somebody deletes a channel that a worker has made.
     var deletionPercent = 0
-    /// Percentage of steps at which the phone that listens on a channel from its beginning is switched off or on.
+    /// Chance, in percent, that a step switches the sleeper of a channel (`KeptSleeper`) off or on.
     var sleepPercent = 0
     /// Percentage of steps at which APNs begins to refuse broadcasts for a while. It accepts other pushes.
     var outagePercent = 0
-    /// `twicePercent`: percentage of creation requests that Apple carries out twice. `foreignPercent`: percentage of
-    /// creation requests whose answer names another channel.
+    /// Percentage of creation requests that Apple carries out twice.
     var twicePercent = 0
+    /// Percentage of creation requests that Apple answers with a wrong id.
     var foreignPercent = 0
     /// Percentage of steps at which a publisher itself sends an event to a kept channel.
     var straightPercent = 0
@@ -48,7 +49,7 @@ package struct KeptPlan {
         self.listLagMillisMax = [0, 5_000, 24_000].randomElement(using: &random)!
         self.strikePercent = [0, 3, 15].randomElement(using: &random)!
         self.othersAtFirst = [0, 2, 2, 7].randomElement(using: &random)!
-        // A worker needs a long time to read a list of thousands of channels, so few worlds have one.
+        // A worker needs a long time to read a list of thousands of channels, so few worlds have such a list.
         self.othersInFirstHome =
             Int.random(in: 0..<25, using: &random) == 0
             ? Int.random(in: 9_480...9_510, using: &random) : self.othersAtFirst

@@ -18,10 +18,11 @@ struct KeptRequest {
     var expirationSeconds: Int64 = 0
     /// When the request left, by the steady clock.
     var leftMillis: Int64
-    /// When Apple gets the request, and when the answer arrives.
+    /// When Apple gets the request, by the steady clock.
     var arrivesMillis: Int64
+    /// When the worker gets the answer, by the steady clock.
     var answersMillis: Int64
-    /// Whether the request has reached Apple, or is lost on the way.
+    /// Whether Apple has carried out the request, or never will, because the request was refused or is lost.
     var isOver = false
     /// The answer that the worker gets. `nil`: Apple decides it when the request arrives.
     var result: PushAnswer.Result?

@@ -10,8 +10,8 @@ package struct RefusalPlan {
     /// Percentage of batches with at least two records that Kafka refuses as a whole. Kafka takes each record of such a
     /// batch when the record is sent alone.
     var batchPercent = 0
-    /// Percentage of events after which somebody lowers size limits of topics for a while, so that partitions halt.
-    /// Their worker is started again later.
+    /// Percentage of events after which somebody lowers size limits of topics for a while. If a partition halts because
+    /// of that, its worker is started again later.
     var windowPercent = 0
     /// Groups of topics whose size limits may be lowered for a while.
     var windows: [Window] = []
@@ -49,8 +49,8 @@ package struct RefusalPlan {
         self.deadLetters = DeadLetters.allCases.randomElement(using: &random)!
         self.windowPercent = [0, 5, 15].randomElement(using: &random)!
         self.windows = Window.allCases.filter { _ in Bool.random(using: &random) }
-        // Workers send each other records about audiences through `routed`. Other worlds already test that no record
-        // gets there for minutes.
+        // Workers send each other records about audiences through `routed`. Outages of the broker already test that
+        // such records come late.
         if hasAudiences { self.windows = [] }
     }
 }

@@ -26,7 +26,7 @@ struct SimulatedApple {
         var wasTakenAway = false
         /// When Apple first took an `end` for the channel, by the steady clock. `nil`: it has taken none.
         var endedMillis: Int64?
-        /// When Apple took a repeated `end` for the channel, by the steady clock.
+        /// Times at which Apple took a repeated `end` for the channel, by the steady clock.
         var beacons: [Int64] = []
         /// The newest message, kept for phones that are off, and the time at which Apple drops it.
         var stored: (body: [UInt8], untilSeconds: Int64)?

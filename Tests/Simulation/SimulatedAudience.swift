@@ -1,11 +1,12 @@
 import DeviceModel
 import PushModel
 
-/// One life of an audience as phones and publishers see it: its versions that were sent.
+/// One life of an audience as phones and publishers see it: its start, its ends, and the versions that were sent.
 struct SimulatedAudience {
     /// Index into `SimulationPlan.apps`.
     let app: UInt16
-    /// Index of the audience's first life in the world's phones. `state` and records have one name for all its lives.
+    /// Index of the audience's first life in `SimulationWorld.phones`. Kafka's records have one name for all lives of
+    /// an audience.
     let first: Int
     /// Index of the audience's start event in the world's order. `nil`: the audience has no start event.
     var start: Int?
@@ -26,9 +27,10 @@ struct SimulatedAudience {
     struct Version {
         /// The version's body without its alert.
         var body: [UInt8]
-        /// The event that made the version, as an index into the world's order. The version's `content` may belong to
-        /// an earlier event, if this event is an end without content.
+        /// The event that made the version, as an index into the world's order.
         var event: Int?
+        /// The event whose content the version has, as an index into the world's order. It is an earlier event if
+        /// `event` is an end without content.
         var content: Int?
         var isUpdate: Bool
         /// Whether the audience's owner, when it made the version, may not have known what the former owner had sent.
@@ -101,7 +103,8 @@ struct SimulatedMember {
     /// Whether the phone stopped listening before workers could know of that. Such a phone may miss alerts.
     var mayMissAlerts = false
     /// Number of broadcasts that the phone heard, by version. The key names the audience too, because stamps of two
-    /// audiences can be equal. A phone may also listen to an audience that it has left.
+    /// audiences can be equal. A phone may listen to two audiences, because it may still listen to one that it has
+    /// left.
     var heard: [SimulationWorld.VersionName: Int] = [:]
     /// Number of pushes that the phone got through its token, by version.
     var got: [SimulationWorld.VersionName: Int] = [:]
@@ -142,7 +145,8 @@ struct MemberCard {
     var newestStampWorker = -1
     /// The push that brought `newestStamp`.
     var newestStampPush: PushID?
-    /// Sequence number of the judge's evidence when the worker got the answer to `newestStampPush`.
+    /// Sequence number of the judge's evidence when the worker heard that APNs had taken `newestStampPush`. `.max`: it
+    /// has not heard that.
     var newestStampHeardAt = Int.max
     /// Pushes with alerts that left for the phone, in order, by the alert's event. A push is removed when it is certain
     /// that it did not arrive.

@@ -11,13 +11,13 @@ struct SimulatedChannel {
     var isSleeperOn = true
     /// The message that APNs keeps for phones that are off, and the time at which APNs drops it.
     var stored: (body: [UInt8], priority: Int, untilSeconds: Int64)?
-    /// The newest messages that APNs has taken.
+    /// The newest messages that the phone that is always on has shown.
     var newest = NewestMessages()
     /// The newest messages that the sleeper has got.
     var sleeperNewest = NewestMessages()
     /// By worker: departure time of the last broadcast that APNs processed, in steady time.
     var departures: [Int: Int64] = [:]
-    /// When each worker last got an answer with status 429, by worker, in steady time.
+    /// When a worker got its latest answer, if that answer had status 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]
     /// Workers that have got an answer about the channel's storage policy.
     var answeredWorkers: Set<Int> = []

@@ -5,15 +5,15 @@ import ShardLoop
 /// In a real worker, the adapter `InletWatch` asks Kafka for offsets.
 struct SimulatedInlets {
     var gate = InletGate()
-    /// Inlets that the worker had at its previous look.
+    /// Inlets that the worker had when its latest look began.
     var known: Set<Int32> = []
-    /// Offset below which records of an inlet were let in since its assignment, by inlet.
+    /// Offset below which an inlet's records were let in since the inlet was assigned, by inlet.
     var letIn: [Int32: Int64] = [:]
     /// When the worker begins its next look, or asks for the next log ends.
     var dueMillis: Int64 = 0
-    /// Offsets that the group had committed when this look began, by partition.
+    /// Offsets that the group had committed when the latest look began, by partition.
     var committed: [Int64] = []
-    /// Partitions whose log end the worker has not asked for in this look.
+    /// Partitions whose log end the worker has not asked for in the latest look.
     var unasked: [Int32] = []
     var sights: [InletGate.Sight] = []
 }

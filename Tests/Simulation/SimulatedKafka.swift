@@ -44,8 +44,8 @@ struct LoggedRecord {
     var isForwarded: Bool { self.headers.first { $0.name == "mailboat-kind" }.map { $0.value == "event" } ?? true }
 }
 
-/// The broker: its logs by topic and partition, and the records on their way to them. Records of one producer to one
-/// partition arrive in order. A record or its answer may get lost, but no record arrives twice.
+/// The broker: its logs by topic and partition, and the records on their way to them. Records that one Kafka client
+/// sends to one partition arrive in order. A record or its answer may get lost, but no record arrives twice.
 struct SimulatedKafka {
     enum Topic: Hashable {
         case events, routed, state, outcomes, deadLetters
@@ -108,7 +108,7 @@ struct SimulatedKafka {
     /// Kafka's answer to a producer about one record.
     struct Delivery {
         var producer: Int
-        /// The record's offset; `nil`: the producer gave up waiting.
+        /// The record's offset. `nil`: Kafka refused the record, the producer gave up waiting, or its client has ended.
         var offset: Int64?
         /// Why Kafka refused the record. `nil`: Kafka stored it, or gave no answer.
         var refusal: ProduceError?

@@ -11,8 +11,9 @@ struct SimulatedPause {
     var target: Target
     /// Whether the command pauses passes. `false`: it resumes them.
     var isPaused: Bool
-    /// The record's offset in its partition of `routed`, and when it was written, by the steady clock.
+    /// The record's offset in its partition of `routed`.
     var offset: Int64
+    /// When the record was written, by the steady clock.
     var millis: Int64
 }
 

@@ -6,7 +6,8 @@ struct SimulatedPhone {
     let key: String
     let keyBytes: [UInt8]
     var device = Device()
-    /// The update token that APNs accepts for this activity now. `nil`: the app has none yet.
+    /// The activity's newest update token, or the channel's id. APNs accepts it unless `isTokenDead`. `nil`: the app
+    /// has no token yet.
     var token: String?
     var startToken: String?
     /// Whether APNs takes no more pushes for the token, and the app has no other token yet.
@@ -71,9 +72,9 @@ struct WrittenEvent {
     var number = 0
     /// The member that joins or leaves.
     var member: Int?
-    /// The start member that joins or leaves. `movement` is the index of the join or leave among the movements of
-    /// `member` or `starter`.
+    /// The start member that joins or leaves.
     var starter: Int?
+    /// Index of the join or leave among the movements of `member` or `starter`.
     var movement = 0
     /// Whether the event is an audience's, and workers had read all of `routed` when it was written. The owner then
     /// knew every partition that had asked for versions.

@@ -31,8 +31,9 @@ struct SimulatedStarter {
         /// The life of an audience that the phone joins or leaves. `nil`: it leaves all audiences.
         var audience: Int?
         var isJoin: Bool
-        /// When the movement was written, and when its offset was committed, by the steady clock.
+        /// When the movement was written, by the steady clock.
         var writtenMillis: Int64
+        /// When the movement's offset was committed, by the steady clock. `nil`: it is not committed yet.
         var committedMillis: Int64?
     }
 

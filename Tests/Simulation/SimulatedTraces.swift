@@ -5,7 +5,7 @@ import PushModel
 /// Checks what one worker reports about traced events and passes. Spans are made from these reports alone, so the check
 /// does not read the engine's tables either.
 struct SimulatedTraces {
-    /// Maximum number of pushes that are reported for a pass. This many further pushes may be reported if APNs did not
+    /// Maximum number of pushes that are reported for a pass. As many further pushes may be reported if APNs did not
     /// take them.
     private static let examplesMax = 8
     /// Maximum number of passes that are traced at the same time.
@@ -13,7 +13,7 @@ struct SimulatedTraces {
 
     /// A traced event that the worker has read.
     private struct Event {
-        /// Partitions in which the worker read the event, once for each read that has not ended. An event that was
+        /// Partitions in which the worker has read the event and not finished it, once for each read. An event that was
         /// forwarded twice is read twice.
         var partitions: [Int32]
         /// The event's push that has no answer yet.

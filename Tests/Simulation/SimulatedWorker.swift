@@ -35,20 +35,21 @@ final class SimulatedWorker {
         var runsSinceMillis: Int64 = 0
         /// Whether the partition could not be read for a while, because too many activities were pending.
         var hasHadNoRoom = false
-        /// Offset of the owner's marker in `state`. The owner has restored the records below it.
+        /// Offset of the worker's first marker in `state`. The worker restores the records below it.
         var markerOffset: Int64?
     }
     var partitions: [Int32: Owned] = [:]
-    /// What Kafka has acknowledged in `state`, by partition. `hasClaim`: whether this owner's claim is acknowledged.
-    /// `end`: the offset after the last acknowledged record other than the claim. `isOwn`: whether this owner wrote
-    /// that last record. Otherwise a former owner wrote it.
+    /// What Kafka has acknowledged in `state`, by partition. `hasClaim`: whether this worker's claim is acknowledged.
+    /// `end`: the offset after the last acknowledged record that is not a claim. Until this worker has such a record,
+    /// former owners' commits give the offset. `isOwn`: whether `end` is the end of a record of this worker.
     var stateEnds: [Int32: (hasClaim: Bool, end: Int64?, isOwn: Bool)] = [:]
     /// Offset at which `state` began at assignment, by partition.
     var stateStarts: [Int32: Int64] = [:]
 
     /// The checks of the worker's traces. `nil`: the worker traces nothing.
     var traces: SimulatedTraces?
-    /// State of inlets, which are partitions beyond those that existed when `state` was written.
+    /// State of the worker's inlets. An inlet is a partition that was added to `events` later, and for which `state`
+    /// was not written.
     var inlets = SimulatedInlets()
     /// Kafka's answers about records, which the worker reads in its next turn.
     var inbox: [SimulatedKafka.Delivery] = []

@@ -18,7 +18,7 @@ struct SimulationEvidence {
         /// When the outcome was stored in Kafka, by the steady clock.
         var saidMillis: Int64
     }
-    /// Sequence number of the newest entry. Each entry increases it.
+    /// Number by which the judge compares moments. Each event read, answer heard and partition assigned increases it.
     private(set) var sequence = 0
     private(set) var outcomes: [SourcePosition: [SeenOutcome]] = [:]
     /// Events stored in the routed topic.
@@ -153,7 +153,7 @@ struct SimulationEvidence {
     }
 
     /// When the last `fanned-out` outcome of an audience's event was written. `nil`: none was written. A new owner does
-    /// not know of it, and writes the outcome again.
+    /// not know of that outcome, and writes it again.
     func lastReported(of position: SourcePosition) -> Int64? {
         (self.outcomes[position] ?? []).filter { $0.name == "delivered" }.map(\.saidMillis).max()
     }

@@ -89,7 +89,8 @@ extension SimulationWorld {
         {
             flight.result = .response(
                 PushResponse(status: 410, reason: "Unregistered", timestampMillis: 1_600_000_000_000))
-            // A token that was reported dead is dead, even if the answer gives an old time. So APNs rightly refuses it.
+            // This token was already dead when the app registered it. So APNs rightly refuses it, although the answer
+            // gives an old time.
             if self.deadArrivals.tokens.contains(flight.token) { self.tokensRefused.insert(flight.token) }
             flight.isApplied = true
         } else if self.chance(self.plan.failurePercent) {
@@ -177,8 +178,8 @@ extension SimulationWorld {
             return
         }
         self.log("a push of worker \(flight.worker) reaches activity \(flight.activity)")
-        // A push without a known answer may arrive after newer pushes, with an older stamp. A push of a worker that has
-        // lost the partition may also arrive like that. The phone ignores both pushes.
+        // A push without a known answer may arrive after newer pushes, with an older stamp. So may a push of a worker
+        // that has lost the partition. The phone ignores such pushes, and their stamps are not checked.
         if case .accepted = flight.result, flight.partitionLives,
             self.group.owner(of: flight.partition) == flight.worker
         {
@@ -213,8 +214,8 @@ extension SimulationWorld {
         // A channel that was forgotten after its end begins again, so its stamps may begin again too.
         if self.phones[flight.activity].channel != nil, self.phones[flight.activity].device.phase == .ended { return }
         if stamp < last {
-            // The former owner has sent a newer event that has since expired. The present owner does not know of that
-            // event, and the phone rightly ignores the push.
+            // A former owner may have sent a newer event that has since expired. If the present owner does not know of
+            // that event, the phone rightly ignores the push.
             if let event = self.event(in: body), let shown = self.event(in: self.lastBodies[flight.activity]),
                 event.timestampSeconds < shown.timestampSeconds
             {

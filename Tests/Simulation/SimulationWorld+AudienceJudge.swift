@@ -123,7 +123,7 @@ extension SimulationWorld {
         var differences: [String] = []
         for account in accounts {
             // An event with an older timestamp may be valid for longer than the event before it. A phone shows it when
-            // the other event has expired.
+            // the earlier event has expired.
             let kept = Set(account.events)
             let told = account.all.filter { kept.contains($0) || card.shown.contains($0) }
             let ways =
@@ -232,8 +232,8 @@ extension SimulationWorld {
                 + self.story(of: audience))
     }
 
-    /// Whether the end arrived over the channel before the alert arrived by token. APNs had refused the push with the
-    /// alert for a while, and the phone ignored it after the end.
+    /// Whether the end may have arrived over the channel before the alert arrived by token. The phone then ignored the
+    /// push with the alert.
     private func endedOverItsChannel(_ card: MemberCard, before alert: Int) -> Bool {
         self.plan.kept.isOn && card.device.phase == .ended && card.alerts[alert]?.last?.isAccepted == true
     }

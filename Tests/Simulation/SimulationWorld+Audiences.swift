@@ -6,8 +6,8 @@ import ShardLoop
 /// Audiences in the simulated world: their members, and the records that the upstream service and the apps write about
 /// them.
 extension SimulationWorld {
-    /// Dismissal time of an `end` without content that is the first event of the world. Each earlier event adds one
-    /// second, so that such ends can be told apart.
+    /// First dismissal time that an `end` without content may have, in seconds. The end's index in `order` is added to
+    /// it, so that the judge recognizes the end.
     static let dismissalBeginsSeconds: Int64 = 2_000_000_000
 
     func makeAudiences() {
@@ -55,7 +55,7 @@ extension SimulationWorld {
     // MARK: Upstream
 
     /// Perhaps lets the upstream service or an app write something about an audience.
-    /// - Returns: whether something was written. If not, the next event concerns an activity or channel.
+    /// - Returns: whether this step concerns an audience. If not, the caller writes about an activity or channel.
     func writesAboutAudience() -> Bool {
         guard !self.audienceNumbers.isEmpty else { return false }
         if self.members.isEmpty {

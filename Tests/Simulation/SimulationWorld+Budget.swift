@@ -102,7 +102,7 @@ extension SimulationWorld {
     }
 
     /// Number of units that a worker may count as spent. A push with an unknown answer counts. Each takeover adds one
-    /// unit for a push that may not be recorded. A clock that is set back does not return a unit early.
+    /// unit for a push that may not be recorded. A unit counts for longer if clocks were set back or differ.
     private func possiblySpent(_ activity: Int) -> Int {
         let slack = self.behindMillis + self.differenceOfClocksMillis
         return self.possibleUnits[activity].count { $0.returns == .max || $0.returns + slack > self.steadyMillis }
@@ -184,8 +184,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Adds a unit for a push that an earlier worker may have sent without a record of it. This worker has taken the
-    /// activity over, or reads events that the earlier worker may have read.
+    /// Adds or renews a unit for a push that an earlier worker may have sent without a record of it. This worker has
+    /// taken the activity over, or reads events that the earlier worker may have read.
     func rememberUnrecordedPush(_ activity: Int, worker: Int, isTakeover: Bool) {
         self.possibleUnits[activity].removeAll {
             $0.returns != .max && $0.returns + Self.hourMillis < self.steadyMillis

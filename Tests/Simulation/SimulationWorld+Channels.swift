@@ -99,7 +99,7 @@ extension SimulationWorld {
     private func stateHasStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
         guard let marker = worker.partitions[logID.partition]?.markerOffset else { return false }
-        // After this time the channel may have been forgotten.
+        // A channel that was touched less than this time ago is not forgotten yet.
         let rememberedMillis = min(self.plan.lifetimeMillis, self.plan.app.retentionAfterEndMillis) / 2
         let key = Array("c/com.example.pizza/\(self.phones[activity].key)".utf8)
         let reader = StateRecordReader(inputTopics: Self.topics)
@@ -206,7 +206,7 @@ extension SimulationWorld {
 
     func rememberDeparture(_ flight: Flight) {
         guard self.phones[flight.activity].channel != nil, flight.result != .notProcessed else { return }
-        // An answer that is not about the channel does not begin a new distance.
+        // A refusal begins a new distance only if its reason is the message or too many requests (429).
         if case .response(let response) = flight.result, response.verdict != .tokenThrottled,
             response.verdict != .messageRefused
         {

@@ -35,7 +35,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Whether the move is complete.
+    /// Whether the world has moved to another cluster, or is just moving.
     package var hasMovedCluster: Bool { self.clusterMove.hasMoved }
 
     /// Moves the world to another cluster, if the move is due.
@@ -210,7 +210,7 @@ private struct PositionRewriter {
             guard byte & 0x80 != 0 else { return value }
         }
     }
-    /// Raises an offset in zigzag form. A negative offset means that there is none, and does not change.
+    /// Raises an offset in zigzag form. A negative offset stands for no position, and does not change.
     private mutating func raise() {
         let count = self.new.count
         let zigzag = self.copyInteger()

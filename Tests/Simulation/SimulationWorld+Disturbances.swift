@@ -200,7 +200,7 @@ extension SimulationWorld {
         self.group.rememberSilence(worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Isolates a worker. It works, but the coordinator does not hear of it.
+    /// Isolates a worker. The worker continues to work, but the coordinator does not hear of it.
     private func isolate(_ worker: SimulatedWorker, millis: Int64) {
         self.log("the coordinator does not hear of worker \(worker.number) for \(millis) ms")
         worker.isolatedUntilMillis = self.steadyMillis + millis

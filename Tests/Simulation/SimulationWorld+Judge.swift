@@ -429,7 +429,7 @@ extension SimulationWorld {
     /// that were examined. With `onlySure`, events whose outcome is uncertain count as not pushed.
     func wasPushed(_ position: SourcePosition, known: inout [SourcePosition: Bool], onlySure: Bool) -> Bool {
         if let pushed = known[position] { return pushed }
-        // A push whose answer was lost may have been the last one of this event and of the event that superseded it.
+        // The phone may have shown the event after a push whose answer was lost. Then no outcome says `delivered`.
         var result = self.shown.contains(position)
         // If outcomes `superseded` are not published, an event without an outcome was superseded. The event that
         // superseded it was delivered, because no event is given up in such a run.

@@ -20,7 +20,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Makes the channels that somebody else had before the run.
+    /// Makes the channels that somebody other than a worker had made before the run.
     func makeChannelsOfOthers() {
         guard self.plan.kept.isOn else { return }
         for (index, home) in self.keptHomes.enumerated() {
@@ -30,7 +30,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Perhaps lets somebody else make a channel, or delete one of the workers' channels.
+    /// Perhaps lets somebody other than a worker make channels, and delete channels of the workers.
     func perhapsTouchChannels() {
         guard self.plan.kept.isOn, self.faultsAreOn else { return }
         for home in self.keptHomes {
@@ -95,7 +95,7 @@ extension SimulationWorld {
         return true
     }
 
-    /// Decides whether the request or its answer gets lost, or is refused.
+    /// Decides whether the request is refused, and whether the request or its answer is lost.
     private func decide(_ request: inout KeptRequest) {
         if self.refusesBroadcast(&request) {
             return
@@ -108,7 +108,7 @@ extension SimulationWorld {
             case 0: request.isOver = true  // The request never arrived.
             case 1: break
             default:
-                // The delay is shorter than the time limit of a request.
+                // The request still arrives within its time limit.
                 request.arrivesMillis = request.answersMillis + Int64.random(in: 1...9_000, using: &self.keptRandom)
             }
         } else if self.keptChance(self.plan.kept.refusedPercent) {
@@ -153,8 +153,8 @@ extension SimulationWorld {
         return "\(answer.status) \(String(decoding: answer.channelID, as: UTF8.self)) with \(answer.body.count) bytes"
     }
 
-    /// When Apple next gets a request, or a worker its answer. Answers to stopped workers do not count. `nil`: nothing
-    /// else is on its way.
+    /// When Apple next gets a request, or a worker next gets an answer. Answers to stopped workers do not count. `nil`:
+    /// nothing else is on its way.
     var nextKeptMillis: Int64? {
         self.keptRequests.compactMap { request -> Int64? in
             if !request.isOver { return request.arrivesMillis }

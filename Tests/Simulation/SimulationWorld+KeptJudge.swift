@@ -8,7 +8,7 @@ import PushModel
 /// Judges kept channels by the requests that Apple gets, the channels that it has, and the records in `state`.
 extension SimulationWorld {
     /// Longest time, in milliseconds, from a request's departure until it is carried out
-    /// (`KeeperSettings.requestTimeoutMillis`). It is also the greatest age of a list.
+    /// (`KeeperSettings.requestTimeoutMillis`).
     private static let requestMillisMax: Int64 = 35_000
     /// Number of channels in a home at which workers stop making more: 95 % of Apple's maximum.
     private static let refusalCount = SimulatedApple.countMax * 95 / 100
@@ -41,11 +41,11 @@ extension SimulationWorld {
         guard let count = self.listedCounts.removeValue(forKey: reader) else {
             return self.fail("a creation leaves without a list since the one before")
         }
-        // The list also contains channels that somebody else made, because Apple's maximum is for the whole app.
+        // Channels that somebody else made count too, because Apple's maximum is for all channels of the home.
         if count >= Self.refusalCount { self.fail("a creation leaves although the list shows \(count) channels") }
     }
-    /// A worker that reads the list of a home. Each reader has its own count, because a former keeper may still read
-    /// lists.
+    /// A worker that reads the list of a home. `listedCounts` has a count for each reader, because a former keeper may
+    /// still read lists.
     struct ListReader: Hashable {
         var home: KeptHome
         var worker: Int
@@ -111,8 +111,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers when a broadcast leaves. Its answer has already been drawn. If Apple certainly does not take the
-    /// broadcast, workers need not keep the minimum distance to it.
+    /// Remembers when a broadcast that is not an end leaves. Its answer has already been drawn. A broadcast that is not
+    /// processed begins no minimum distance. Neither does a refused one, unless the reason is its message or too many
+    /// requests (429).
     func rememberKeptDeparture(_ request: KeptRequest) {
         guard request.kind == .broadcast, let body = self.readMemberBody(request.body), body.content.event != .end
         else { return }
@@ -184,9 +185,9 @@ extension SimulationWorld {
 
     // MARK: When everything is quiet
 
-    /// Judges the channels that exist at the end. A worker's channel may remain if it is warm. In an app that shares
-    /// its channels with other makers, it may also remain if `state` says that it is possibly ours. All channels of
-    /// other makers must remain.
+    /// Judges the channels that exist at the end. A worker's channel may remain if it is warm, or if
+    /// `isForgottenSecond` is true for it. In an app that shares its channels with other makers, it may also remain if
+    /// `state` says that it is possibly ours. No worker may have deleted a channel of another maker.
     func judgeKeptChannels() {
         guard self.plan.kept.isOn else { return }
         for home in self.keptHomes {
@@ -217,7 +218,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges that a phone shows the end of its activity if it was switched on early enough.
+    /// Judges that a sleeper shows the end of its audience if it was switched on early enough.
     private func judgeKeptSleeper(_ sleeper: KeptSleeper, channel id: String) {
         guard let channel = self.apple[id], let ended = channel.endedMillis, !channel.wasTakenAway else { return }
         guard sleeper.isOn, sleeper.device.phase != .ended,
@@ -225,8 +226,8 @@ extension SimulationWorld {
         else { return }
         let linger = self.plan.app.channelLingerMillis
         let last = (linger - 1) / 3_600_000 * 3_600_000
-        // The last hourly broadcast of the end is due by then. It may be delayed by some minutes, and clocks may have
-        // been set.
+        // The last hourly broadcast of the end is due `last` milliseconds after the end. It may be delayed by some
+        // minutes, and clocks may have been set.
         let slack = 1_800_000 + self.aheadMillis + self.behindMillis
         guard !channel.stores, sleeper.sinceMillis < ended + last - slack else { return }
         self.fail("the phone that listens on \(id) has a live card: it ended at \(ended - Self.beginMillis) ms")

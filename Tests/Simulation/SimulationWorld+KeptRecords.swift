@@ -63,8 +63,7 @@ extension SimulationWorld {
         for home in self.keptHomes where self.keeperPartition(home) == partition { self.rememberDurable(home) }
     }
 
-    /// Remembers the ids of an app's channels in one environment. `state` tells their keeper that Mailboat made these
-    /// channels.
+    /// Remembers the ids of the home's channels that Mailboat has made, according to `state`.
     private func rememberDurable(_ home: KeptHome) {
         for kept in (self.keptRecords[home] ?? [:]).values where kept.phase != "possiblyOurs" {
             guard let id = kept.id, self.durableChannels.insert(id).inserted else { continue }
@@ -124,7 +123,7 @@ extension SimulationWorld {
 
     // MARK: Outcomes
 
-    /// Judges an outcome record about a kept channel.
+    /// Judges an outcome record about a kept channel, and remembers whether the channel is open.
     func rememberKeptOutcome(_ record: LoggedRecord) {
         let key = String(decoding: record.key, as: UTF8.self)
         guard key.hasPrefix("channel/") else { return }
@@ -143,8 +142,8 @@ extension SimulationWorld {
         guard let channel = self.apple[id], channel.maker != .other else {
             return self.fail("\(id) is told of, and is not ours")
         }
-        // A former owner's outcome may arrive late, when the channel is no longer open.
         guard self.durableChannels.contains(id) else { return self.fail("\(id) is told before state has it") }
+        // A former owner's outcome may arrive late, when the channel is no longer open.
         guard self.keptRecord(id)?.phase == "open" else { return }
         guard !self.openedChannels.contains(where: { $0.id == id }) else { return }
         self.reportedChannels.append(id)

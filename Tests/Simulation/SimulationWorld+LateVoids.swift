@@ -6,16 +6,16 @@ import ShardLoop
 /// partition gets the void only when the audience lives again. The void is about the earlier life, so it must not
 /// remove members of the new one.
 extension SimulationWorld {
-    /// A record that is held up until its audience lives again. It is a void, or another record that its worker sent to
-    /// the same partition later.
+    /// A record that is held up until its audience lives again. It is a void, or another record about an audience that
+    /// the void's worker sent to the same partition later.
     struct LateVoid {
         var transit: SimulatedKafka.Transit
-        /// The life of the audience that the held-up void is about.
+        /// The life of the audience that the record is about.
         var audience: Int
     }
 
-    /// Perhaps holds up a void that leaves for `routed`, and lets its worker die. The worker's later records for the
-    /// same partition are held up too.
+    /// Perhaps holds up a void that leaves for `routed`, and lets its worker die. The worker's later records about
+    /// audiences for the same partition are held up too.
     /// - Returns: whether the record is held up.
     func strikeAtVoid(_ kept: KeptRecord, _ record: LoggedRecord, of worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .routed, partition: max(0, kept.partition))

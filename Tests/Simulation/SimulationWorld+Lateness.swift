@@ -115,8 +115,8 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the event must be pushed. It is newer than all earlier events, does not expire, and the worker knows the
-    /// activity's token.
+    /// Whether the event is certain to be pushed. It must be an update that is newer than all earlier events and does
+    /// not expire, and the worker must know the activity's token.
     private func isSurelySent(_ event: WrittenEvent, _ worker: SimulatedWorker) -> Bool {
         guard event.kind == .update, event.expiresSeconds == nil, !self.recordTimes.untimed.contains(event.activity),
             self.phones[event.activity].startToken == nil, !self.phones[event.activity].isTokenDead,
@@ -170,8 +170,8 @@ extension SimulationWorld {
         self.fail("activity \(activity): a push leaves \(self.steadyMillis - since) ms after nothing held it back")
     }
 
-    /// Whether the activity has an event of high priority, so that the budget may hold a push back. The event may have
-    /// been merged, and after a takeover an unrecorded push counts too.
+    /// Whether the activity has an event of high priority, so that the budget may hold a push back. Every such event
+    /// counts, because a later push may have taken over its priority, or an unrecorded push may have sent it.
     private func hasHighPriority(_ activity: Int) -> Bool {
         self.order.contains { self.written[$0]!.activity == activity && self.written[$0]!.isHighPriority }
     }
@@ -216,7 +216,7 @@ extension SimulationWorld {
         return event.kind == .update && event.expiresSeconds == nil
     }
 
-    /// Remembers that the worker has the acknowledgement of the activity's `state` record.
+    /// Remembers that the worker has the acknowledgement of a `state` record of the activity.
     func rememberRecordOfAttempt(_ activity: Int, madeAt: Int, worker: SimulatedWorker) {
         guard let attempts = self.lateness.attempts[activity], attempts.worker == worker.number,
             let after = attempts.recordMadeAfter, madeAt >= after

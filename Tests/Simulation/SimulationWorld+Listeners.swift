@@ -3,7 +3,8 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from its beginning, and is sometimes off. No app reports it to the workers.
+/// A phone that listens on a channel from the moment at which an outcome reports the channel as opened. It is sometimes
+/// off, and no app reports it to the workers.
 struct KeptSleeper {
     var audience: Int
     var device = Device()
@@ -24,7 +25,7 @@ extension SimulationWorld {
 
     /// Perhaps lets a phone begin or stop listening, with a report of its app, or lets the app repeat its report.
     /// Sometimes the publisher opens a channel for the audience instead.
-    /// - Returns: `false` if nothing was written.
+    /// - Returns: whether this step concerns a listener or a channel. `false`: nothing was written.
     func writesAboutListeners(_ audience: Int) -> Bool {
         guard self.plan.kept.isOn, self.keptChance(self.plan.kept.sharePercent) else { return false }
         let present = self.members.indices.filter { member in

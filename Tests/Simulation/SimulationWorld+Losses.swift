@@ -24,8 +24,8 @@ struct SimulatedLosses {
 extension SimulationWorld {
     /// Which log is lost, and when.
     package enum Loss: CaseIterable, Sendable {
-        /// `state` is emptied while its owner runs, is emptied between two owners, or loses its oldest records between
-        /// them. `events` is replaced between two owners by a log with other records.
+        /// In this order: `state` is emptied while the partition's owner runs, is emptied between two owners, or loses
+        /// its oldest records between two owners. `events` is replaced between two owners by a log with other records.
         case stateWhileRunning, stateBetweenOwners, stateHeadBetweenOwners, eventsBetweenOwners
     }
 

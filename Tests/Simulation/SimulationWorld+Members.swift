@@ -87,8 +87,8 @@ extension SimulationWorld {
         self.perhapsLoseAnswer(&flight)
         self.rememberMemberReached(flight)
         self.flights.append(flight)
-        // No worker dies here after the first 60 workers. Hundreds of takeovers would bring stamps to a known limit
-        // (README).
+        // No worker dies here after the first 60 workers of the world. After many more takeovers a push may have a
+        // stamp that is too old (README, "Limits").
         if self.faultsAreOn, self.workerCount < 60,
             Int.random(in: 0..<100, using: &self.audienceRandom) < self.plan.audiences.strikePercent
         {
@@ -202,8 +202,9 @@ extension SimulationWorld {
         self.members[member].departures[flight.worker] = self.steadyMillis
     }
 
-    /// Judges that a phone gets no more pushes of priority 10 within any hour than its limit. A member that joined late
-    /// or came from another audience must get none.
+    /// Judges that a phone gets no more pushes of priority 10 within any hour than its limit. A member that joined
+    /// after the version gets it at low priority. A member that came from another audience gets no push of priority 10
+    /// for an hour.
     private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
         guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
         let hourMillis: Int64 = 3_600_000
@@ -249,8 +250,9 @@ extension SimulationWorld {
         }
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
-    /// Whether some member of the audience in the partition has got a push of priority 10 since then, in this life or
-    /// an earlier one. The owner keeps only one time of the last such push, for all members together.
+    /// Whether some member of the audience in the partition was sent a push of priority 10 after the given time.
+    /// Earlier lives of the audience count too. The owner keeps only one time of the last such push, for all members
+    /// together.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {

@@ -2,13 +2,14 @@ import DeviceModel
 import PushEngine
 import PushModel
 
-/// A phone that listens on a channel from its beginning, is never off, and has no token. Workers do not know of it.
+/// A phone that listens on a channel from the moment at which an outcome reports the channel as opened. It is never
+/// off, and has no token. Workers do not know of it.
 struct OnlyListener {
     /// The life of an audience that the phone belongs to.
     var audience: Int
     var device = Device()
-    /// Stamp and departure time of the first broadcast on the channel, even if that failed. The phone must get its
-    /// version and all later ones.
+    /// Stamp and departure time of the first broadcast on the channel, even if APNs did not take it. From this version
+    /// on, the phone must in the end show the newest version.
     var known: (stampSeconds: Int64, millis: Int64)?
     /// Events whose alerts the phone has shown, in order.
     var alertsShown: [Int] = []

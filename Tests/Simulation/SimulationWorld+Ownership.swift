@@ -114,8 +114,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Lets an isolated worker reach the group again. Soon its lease is renewed, or it learns that it has lost all
-    /// partitions.
+    /// Lets a worker reach the group again after it was isolated or stopped, or after the broker was away. Soon its
+    /// lease is renewed, or it learns that it has lost all partitions.
     private func comeBack(_ worker: SimulatedWorker) {
         guard worker.leaseEndsMillis != .max, self.brokerAwayUntilMillis <= self.steadyMillis else { return }
         self.rememberStruck()

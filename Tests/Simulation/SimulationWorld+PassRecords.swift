@@ -19,7 +19,7 @@ extension SimulationWorld {
     /// The numbers in a `pass` or `audience` record.
     struct ManyRecord {
         var counts: [String: Int]
-        /// Number of members that failed for a reason that the record names.
+        /// Number of members that are gone or failed for a reason that the record names.
         var refusedCount: Int
         /// Number of partitions that an `audience` record lists as missing or unfinished.
         var openCount = 0
@@ -144,8 +144,8 @@ extension SimulationWorld {
             return event.activity == audience && event.isContent && event.number > version.event ?? 0
                 && event.writtenMillis <= until
         }
-        // A partition that forgets an audience's members also forgets its numbers. Members that join later are counted
-        // again if a new owner still has the audience.
+        // A partition that forgets an audience's members also forgets the numbers of the audience's versions. Members
+        // that join later are counted again if a new owner still has the audience.
         let wasVoided = self.voidTimes[partition]?[self.phones[audience].key]?.contains { $0 >= since && $0 <= until }
         return newer < Self.versionsSummedMax && wasVoided != true
             && !(self.moveTimes[partition] ?? []).contains { $0 >= since }

@@ -51,7 +51,7 @@ extension SimulationWorld {
     /// Checks a partition that the loop has released. The next owner relies on `state` and on these positions.
     func checkHandedOver(_ partition: Int32, _ positions: [CommitPosition], by worker: SimulatedWorker) {
         self.checkAcknowledged(positions, by: worker)
-        // A partition that never ran has sent only its marker, on which nothing depends.
+        // For a partition that never ran, the worker has sent only a marker, on which nothing depends.
         guard let owned = worker.partitions[partition], owned.runsSinceMillis > 0 else { return }
         let underWay = self.kafka.transits.count {
             $0.producer == worker.number && !$0.isOrphan

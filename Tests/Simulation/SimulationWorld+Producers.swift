@@ -5,7 +5,7 @@ import ShardLoop
 /// Plan of the fatal errors that end workers' Kafka clients. It is drawn with a separate generator, so that worlds
 /// without such errors do not change.
 struct ProducerPlan {
-    /// Percentage of `state` records whose departure ends their Kafka client.
+    /// Chance, in percent, that a worker's Kafka client ends when a record for `state` has left.
     var endPercent = 0
     /// Percentage of attempts to create another client that fail.
     var failurePercent = 0
@@ -29,8 +29,10 @@ struct ClientEnds {
     private var firstMillis: Int64 = .min
     private var lastMillis: Int64?
 
-    /// Least time between two ends. In this time an owner certainly writes all that it must.
+    /// Time without an end after which a series of ends is over. In this time an owner certainly writes all that it
+    /// must.
     static let calmMillis: Int64 = 180_000
+    /// Longest time for which a series of ends may last.
     static let troubleMillisMax: Int64 = 20 * 60_000
 
     /// Whether a client may end now. If so, remembers the end. `false`: clients have kept ending, one soon after another,

@@ -3,8 +3,8 @@ import PushModel
 
 /// Judges whether outcomes are true, and in which order a phone has shown content.
 extension SimulationWorld {
-    /// Judges that an event has an outcome such as `unregistered` or `late` only for a reason. If a worker forgot the
-    /// activity too early, there would be no reason.
+    /// Judges that an event has an outcome such as `unregistered` or `late` only for a reason. A worker that forgets an
+    /// activity too early writes such outcomes without a reason.
     func judgeReasons(_ activity: Int) {
         let phone = self.phones[activity]
         var registered: Int64?
@@ -45,9 +45,9 @@ extension SimulationWorld {
     }
 
     /// Judges that all outcomes of one event agree, apart from `duplicate` (contract: Conservation). Outcomes of two
-    /// owners may differ, because the later owner may not know the former one's outcome. The later owner reports
-    /// `unknown` for an event that may have been delivered. It may also deliver an event that the former owner did not
-    /// send.
+    /// owners may differ, because the later owner may not know the former one's outcome. If the former owner delivered
+    /// the event, the later owner may report `unknown` or `superseded`, and must say that the event may have arrived.
+    /// The later owner may also deliver an event that the former owner gave up.
     func judgeAgreement(_ position: SourcePosition, _ seen: [SimulationEvidence.SeenOutcome]) {
         guard !self.mayBeTakenInBothClusters(position) else { return }
         let said = seen.filter { $0.name != "duplicate" }.sorted { $0.madeAt < $1.madeAt }
@@ -59,7 +59,7 @@ extension SimulationWorld {
                 let contradicts =
                     switch (first.name, second.name) {
                     case ("delivered", "superseded"), ("delivered", "unknown"): !second.mayBeSent
-                    // `state` did not say yet that the activity had ended.
+                    // When the later owner took over, `state` did not say yet that the activity had ended.
                     case ("late", "applied"): false
                     case ("delivered", _), ("applied", _), (_, "applied"): true
                     // Every owner finds the same fault in a malformed record, so its outcomes agree. They may differ if
@@ -135,9 +135,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges updates that were superseded by an update that expired unsent. If such an update was still valid, it must
-    /// be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid for longer
-    /// than a newer one, the oldest are given up (README, limits).
+    /// Judges updates that gave way to an update that expired unsent. If an update is valid for longer than the expired
+    /// one, it must be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid
+    /// for longer than a newer one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
         // A slot keeps only a limited number of superseded events that expire later than the newer event. The others

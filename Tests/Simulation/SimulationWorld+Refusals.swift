@@ -4,12 +4,12 @@ import ShardLoop
 
 /// Records that Kafka refuses, and how workers react to that.
 extension SimulationWorld {
-    /// Why Kafka refuses the record from every client. `nil`: it does not.
+    /// Why Kafka refuses the record now, even if it is sent alone. `nil`: Kafka takes it.
     func refusal(of record: LoggedRecord, at logID: SimulatedKafka.LogID) -> ProduceError? {
         if self.steadyMillis < self.refusalWindow.untilMillis, self.refusalWindow.topics.contains(logID.topic) {
             return .size
         }
-        // A topic with a limit for times refuses a record with a wrong time.
+        // A topic may refuse a record because of its time. So workers must leave the time of their records to Kafka.
         if record.timestampMillis > 0, self.plan.refusals.batchPercent > 0 { return .invalidTimestamp }
         guard logID.topic == .deadLetters else { return nil }
         return switch self.plan.refusals.deadLetters {
@@ -74,9 +74,8 @@ extension SimulationWorld {
         self.stranded.insert(SourcePosition(topic: 0, partition: partition, offset: offset))
     }
 
-    /// Remembers the event of an outcome that says: dead-lettered, because it could not be forwarded. The world also
-    /// learns this from the worker's notice. But the worker may die before the notice is read, and its records may
-    /// still arrive.
+    /// Remembers an event whose outcome says that it could not be forwarded and became a dead letter. A notice of the
+    /// worker says so too. But the worker may die before the notice is read, and its records may still arrive.
     func rememberStranded(_ record: LoggedRecord, on topic: SimulatedKafka.Topic) {
         guard topic == .outcomes, self.plan.refusals.mayStrand else { return }
         let text = String(decoding: record.value, as: UTF8.self)

@@ -12,8 +12,8 @@ extension SimulationWorld {
         /// The setting `updates.stale-date-expires`.
         let expireUpdates: Bool
 
-        /// The push in which the event's stale date appears. A start's stale date is far away. With a near date, the
-        /// judge could not tell whether a push arrives just before it or just after it.
+        /// The push in which the event's stale date appears. A start's stale date is long past or far ahead. With a
+        /// near date, the judge could not tell whether a push arrives just before it or just after it.
         enum Use {
             case update, start
             /// A version of an audience that a start may show. If it were stale, members that join after it would not

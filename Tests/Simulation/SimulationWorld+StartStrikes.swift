@@ -23,7 +23,7 @@ extension SimulationWorld {
     private static let startKey = Array("r/".utf8)
 
     private func strikesAtStart() -> Bool {
-        // A takeover also writes records about starts in worlds in which no phone was ever started.
+        // A takeover writes records about starts even in worlds without start members.
         guard self.faultsAreOn, !self.starters.isEmpty, self.workerCount < 60, self.startStrikes.count < Self.countMax,
             Int.random(in: 0..<100, using: &self.startStrikes.random) < self.startStrikes.percent
         else { return false }

@@ -19,7 +19,8 @@ extension SimulationWorld {
     }
 
     /// Perhaps writes an audience's start, or a record about its start members.
-    /// - Returns: `false` if it wrote nothing.
+    /// - Returns: whether this step concerns start members. The first joins, and update tokens that are due, are
+    ///   written in any case.
     func writesAboutStarters(_ audience: Int) -> Bool {
         let plan = self.plan.audiences
         guard plan.starterCount > 0 else { return false }

@@ -61,8 +61,8 @@ extension SimulationWorld {
 
     func isStraight(_ body: [UInt8]) -> Bool { String(decoding: body, as: UTF8.self).contains(Self.mark) }
 
-    /// Judges that a publisher's own event is not broadcast on a kept channel that Apple still has. If Apple has
-    /// deleted the channel, its keeper does not know it, so the broadcast leaves and Apple refuses it.
+    /// Judges that no broadcast or question about a publisher's own event leaves for a kept channel that Apple still
+    /// has. If Apple has deleted the channel, its keeper does not know it, so the request leaves and Apple refuses it.
     func judgeStraight(_ request: KeptRequest) {
         guard self.apple.isRegistered(request.channel) else { return }
         self.fail("\(request.channel) is kept for an audience, and a \(request.kind) of somebody else leaves for it")

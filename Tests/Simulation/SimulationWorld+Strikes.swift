@@ -31,8 +31,8 @@ extension SimulationWorld {
         self.attend(to: activity, events: 8)
     }
 
-    /// Perhaps lets an owner die when a record has just been stored in `state`. The record must be a former owner's, or
-    /// the owner's outcomes must still be on their way.
+    /// Perhaps lets an owner die when a record has just been stored in `state`. The record must be a former owner's or
+    /// an ended client's, or the owner's outcomes must still be on their way.
     func strikeAtState(_ transit: SimulatedKafka.Transit) {
         guard let activity = self.activity(ofStateKey: transit.record.key),
             let owner = self.group.owner(of: transit.logID.partition)

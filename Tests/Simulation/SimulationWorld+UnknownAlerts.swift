@@ -39,8 +39,8 @@ extension SimulationWorld {
         self.fail("member \(member): the alert of event \(alert) once more, though nobody knows whether it came")
     }
 
-    /// Whether the app drops unknown alerts, and the alert has already left for the phone. The phone may then never
-    /// show it.
+    /// Whether the app has `alert.on-unknown: drop`, and the alert has already left for the phone. The phone may then
+    /// never show the alert.
     func mayBeDropped(_ alert: Int, _ card: MemberCard, audience: Int) -> Bool {
         self.dropsUnknownAlerts(audience) && !(card.alerts[alert] ?? []).isEmpty
     }

@@ -4,7 +4,8 @@ import PushEngine
 import PushModel
 
 extension SimulationWorld {
-    /// Writes one event about an activity or channel, as the upstream service or an app on a phone would.
+    /// Does one thing that the upstream service or an app does about an activity or channel. Usually it writes an
+    /// event.
     func writeSomething() {
         let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }
@@ -95,8 +96,8 @@ extension SimulationWorld {
             value: "{\"event\":\"register\",\"token\":\"\(token)\",\"frequent-updates\":\(frequent)}", token: token)
     }
 
-    /// Draws the timestamp of an event, in seconds. Most are newer than the last one. Some are equal to it, and some
-    /// are older.
+    /// Draws the timestamp of an event, in seconds. Most are the present time or soon after it. Some are equal to the
+    /// activity's newest timestamp, and some are older.
     private func drawTimestamp(_ activity: Int) -> Int64 {
         let now = self.wallSeconds
         let drawn: Int64
@@ -142,7 +143,7 @@ extension SimulationWorld {
         let withdrawsAlert = !hasAlert && self.withdrawals.draw()
         var parts: [String] = []
         let hasContent = !isEnd || Bool.random(using: &self.random)
-        // An event with an alert has small content, so that the alert of the event that it replaces also fits.
+        // A push has no room for both large content and a large alert.
         if hasContent { parts.append("\"content-state\":\(self.drawContent(large: isLarge && !hasAlert))") }
         if hasAlert {
             let filler = isLarge && hasContent ? String(repeating: "x", count: 1_800) : ""

@@ -53,7 +53,7 @@ extension SimulationWorld {
 
     /// Whether a worker's clock may have shown the event as expired at some time since the worker learnt of the event.
     /// It stays expired for the worker, even if clocks are set back later.
-    /// - Parameter millis: when the worker learnt of the event, by the steady clock.
+    /// - Parameter millis: when the worker had certainly learnt of the event, by the steady clock.
     private func hasExpired(_ expiresSeconds: Int64, sinceMillis millis: Int64) -> Bool {
         let walls = self.wallsBeforeSteps.filter { $0.steadyMillis >= millis }.map(\.wallSeconds) + [self.wallSeconds]
         return walls.contains { expiresSeconds <= $0 + self.clockSlackSeconds }
@@ -64,8 +64,8 @@ extension SimulationWorld {
         (self.plan.clockSkewMillisMax + self.differenceMillis) / 1_000 + 1
     }
 
-    /// Whether the audience's owner began to push before it had read everything that was in its log at assignment. An
-    /// owner reads for a limited time before it pushes.
+    /// Whether the audience's owner may push now, although it has not read everything that was in its logs at
+    /// assignment. An owner waits for that only for a limited time. It is also `true` if there is no owner.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),

@@ -28,8 +28,8 @@ extension SimulationWorld {
         self.probeOutage()
     }
 
-    /// Chooses a phone that will begin to listen just after the probe's broadcast. Its partition reads nothing for a
-    /// while, and then reads the join before the version.
+    /// Chooses a phone that will begin to listen just after the probe's broadcast. The owner of its partition reads
+    /// nothing there for a while, and then reads the join before the version.
     private func comer(of audience: Int) -> Int? {
         let home = self.home(of: audience)
         let deaf = self.members.indices.filter { member in
@@ -43,7 +43,7 @@ extension SimulationWorld {
         }
         return member
     }
-    /// Time for which the chosen phone's partition reads nothing. A version and its broadcast take less time when
+    /// Time for which nothing is read in the chosen phone's partition. A version and its broadcast take less time when
     /// everything is quiet.
     private static let comerMillis: Int64 = 8_000
 

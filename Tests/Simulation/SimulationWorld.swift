@@ -22,13 +22,14 @@ package final class SimulationWorld {
     var workerCount = 0
     /// When the next process begins in each seat, by seat. `nil`: a process runs there, or none is wanted.
     var seatBegins: [Int64?]
-    /// Number of the last worker that ran in each seat, by seat.
+    /// Number of the worker that began last in each seat, by seat.
     var seatLast: [Int?]
     var steadyMillis = SimulationWorld.beginMillis
     var wallOffsetMillis: Int64 = 1_700_000_000_000
     /// Total time by which all clocks were set ahead, in milliseconds.
     var aheadMillis: Int64 = 0
-    /// Total time by which all clocks were set back, in milliseconds.
+    /// Total time by which clocks were set back, in milliseconds. It is too high if the clock of a single worker was
+    /// set back.
     var behindMillis: Int64 = 0
     /// Total time by which clocks of single workers were set ahead or back, in milliseconds.
     var differenceMillis: Int64 = 0
@@ -36,8 +37,8 @@ package final class SimulationWorld {
     var wallsBeforeSteps: [(steadyMillis: Int64, wallSeconds: Int64)] = []
     var brokerAwayUntilMillis: Int64 = 0
     var apnsAwayUntilMillis: Int64 = 0
-    /// Activities that have had their last event. They get no further events unless all activities have had their last
-    /// one.
+    /// Activities that have had their last event. They get further events only if all activities have had their last
+    /// one, or if `focus` chooses them.
     var hasHeardLast: Set<Int> = []
     var commitsUnderWay: [CommitUnderWay] = []
     var phones: [SimulatedPhone] = []
@@ -97,9 +98,9 @@ package final class SimulationWorld {
     var outageRandom: SplitMix64
     /// Number of channels in the list that a worker has read since its last creation request, by reader.
     var listedCounts: [ListReader: Int] = [:]
-    /// The member that will begin to listen on the channel after the next broadcast, by audience.
+    /// The member that will begin to listen after the next broadcast on its audience's channel, by audience.
     var comers: [Int: Int] = [:]
-    /// When the last broadcast on each channel left each worker, by channel and worker.
+    /// When the last broadcast left to which workers must keep the minimum distance, by channel and worker.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
     /// Randomness for Kafka's refusals.
     var refusalRandom: SplitMix64
@@ -111,7 +112,7 @@ package final class SimulationWorld {
     /// Randomness for traces.
     var traceRandom: SplitMix64
     var spanCount: UInt64 = 0
-    /// Counts of traces in processes that have ended.
+    /// Counts of traces. A process's counts are added when it ends, or when the run is over.
     package internal(set) var traceTally = TraceTally()
     /// Randomness for operators' commands.
     var pauseRandom: SplitMix64
@@ -121,7 +122,7 @@ package final class SimulationWorld {
     var pauses: [Int32: [SimulatedPause]] = [:]
     /// Offset up to which some worker has read `routed`, by partition.
     var routedReadEnds: [Int32: Int64] = [:]
-    /// Counts of answers that workers got to pushes, by version and partition.
+    /// Counts of pushes that workers know to be accepted, by version and partition.
     var tallies: [VersionName: [Int32: VersionTally]] = [:]
     /// The last `pass` record of each version, by version and partition.
     var passRecords: [VersionName: [Int32: ManyRecord]] = [:]
@@ -129,7 +130,7 @@ package final class SimulationWorld {
     var audienceRecords: [VersionName: ManyRecord] = [:]
     /// Update tokens that apps will report later.
     var comingBack: [ComingBack] = []
-    /// Times at which each partition got another owner, by partition, in steady time.
+    /// Times at which each partition was assigned to a worker, by partition, in steady time.
     var moveTimes: [Int32: [Int64]] = [:]
     /// Times at which the Kafka client of a partition's owner ended or was replaced, by partition, in steady time.
     var clientTimes: [Int32: [(millis: Int64, hasClient: Bool)]] = [:]
@@ -149,7 +150,7 @@ package final class SimulationWorld {
     var refunds: [Int: Int] = [:]
     var lastStamps: [Int64]
     var lastBodies: [String]
-    /// How often partitions have changed hands, by crashes too.
+    /// Number of happenings, such as crashes, by which partitions may have changed hands.
     var moves = 0
     /// Events whose content or alert at least one phone has shown.
     var shown: Set<SourcePosition> = []
@@ -216,12 +217,12 @@ package final class SimulationWorld {
         var isApplied: Bool
         /// Whether the request has reached APNs.
         var hasArrived = false
-        /// The activity's partition.
+        /// The partition of the activity, member or start member.
         var partition: Int32 = 0
-        /// Whether the worker still has the activity's partition.
+        /// Whether the worker still has `partition`.
         var partitionLives = true
-        /// Whether the activity's owner had not read everything that was in the log at its assignment. An owner reads
-        /// for a limited time before it pushes.
+        /// Whether the worker, when it sent the push, had not read everything that was in the partition's logs at
+        /// assignment. An owner waits for that only for a limited time.
         var isBehind = false
         /// The member that the push is for.
         var member: Int?
@@ -242,7 +243,7 @@ package final class SimulationWorld {
     ///   - startsPercent: percentage of worlds with audiences that also have start members.
     ///   - keptPercent: percentage of worlds with audiences that keep channels for them.
     ///   - movesPercent: percentage of worlds that move to another cluster.
-    ///   - hasRefusals: whether Kafka refuses records permanently in some worlds.
+    ///   - hasRefusals: whether Kafka refuses records in some worlds (`RefusalPlan`).
     package init(
         seed: UInt64, audiencesPercent: Int = AudiencePlan.worldsPercent,
         startsPercent: Int = AudiencePlan.startsPercent, keptPercent: Int = KeptPlan.worldsPercent,
@@ -318,14 +319,14 @@ package final class SimulationWorld {
         return Murmur2.partition(key: key.span, count: self.plan.partitions)
     }
 
-    /// The partition to which an activity's records are written now. One producer sends all events of the activity
-    /// with one key, so they go to one partition. It changes at most once: if the topic grows and the producer moves.
+    /// The partition to which an activity's next records are written. It changes only when the publisher learns of
+    /// added partitions.
     func writtenPartition(of activity: Int) -> Int32 {
         if let moved = self.growth.moved[activity] { return moved }
         let key = self.phones[activity].keyBytes
         let partition = Murmur2.partition(key: key.span, count: self.plan.partitions)
-        // Other partitions send their questions about an audience to the partition that its key names. So the
-        // audience's events must be there too.
+        // With `placement: trust`, an audience's events must be in the partition that its key names. Other partitions
+        // send their questions about the audience there.
         let mayBeElsewhere = !self.plan.audiences.trustsPlacement || !self.isAudience(activity)
         guard activity % 3 == 2, self.plan.misplacedPercent > 0, mayBeElsewhere else { return partition }
         return (partition + 1) % self.plan.partitions
@@ -353,8 +354,8 @@ package final class SimulationWorld {
         guard let trace = self.trace else { return }
         trace("\(self.steadyMillis - Self.beginMillis) ms: \(Self.withoutFill(text()))")
     }
-    /// Shortens contents, alerts and tokens in a log line. If one letter is repeated more than six times, six of them
-    /// remain.
+    /// Shortens large contents and alerts in a log line. If a character is repeated more than six times in a row, six
+    /// of them remain.
     private static func withoutFill(_ text: String) -> String {
         var short = ""
         var (last, count): (Character?, Int) = (nil, 0)

@@ -17,7 +17,7 @@ import Testing
         for seed in first..<(first + 20) { Self.play(seed) }
     }
 
-    /// Plays 20 worlds in which an operator's command destroys a log. Some of the worlds have no log to lose.
+    /// Plays 20 worlds, and lets each lose a log if it has one to lose.
     @Test("A log that is not what it was halts its partition", arguments: SimulationWorld.Loss.allCases)
     func whatIsLostHalts(loss: SimulationWorld.Loss) {
         var count = 0
