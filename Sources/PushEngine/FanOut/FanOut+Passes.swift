@@ -22,7 +22,7 @@ extension FanOut {
         }
         return false
     }
-    /// Fills `request` with a push to the next member of a pass. The member counts as met from now on.
+    /// Fills `request` with a push to the next member of a pass. The member counts as served from now on.
     /// - Returns: `false`: nobody can be served now.
     @inline(__always) private mutating func sendNext(
         _ reference: PassReference, into request: inout PushRequest, in core: inout ShardCore, now: EngineTime

@@ -163,8 +163,8 @@ extension FanOut {
         for member in some { self.forgetStart(member, members: members, in: &core) }
         return !some.isEmpty
     }
-    /// Schedules another question to the owner, which has forgotten the audience. If the time of all start members is
-    /// over, they leave before the question.
+    /// Schedules another question to the owner, which has forgotten the audience. If all start members have stayed too
+    /// long without joining again, they leave before the question.
     mutating func askLater(_ crowd: CrowdID, in core: borrowing ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         self.crowds[crowd].ownerForgot(

@@ -147,7 +147,7 @@ extension FanOut {
         self.endLife(of: crowd, in: &core)
         self.endPassTrace(crowd, .voided, in: &core)
         self.crowds[crowd].endLife(void.life, isEnded: void.isEnded)
-        // The crowd is written down, so that the next owner of the partition asks, too.
+        // The crowd is written down, so that the next owner of the partition asks the audience's owner, too.
         self.writeVersions(crowd, entry: entry, in: &core)
         self.askLater(crowd, in: core, now: now)
         self.schedule(crowd, in: &core, now: now)
@@ -156,7 +156,7 @@ extension FanOut {
         self.settleEach(of: crowd, into: .left, in: &core) { $0.endRounds(pass: $1, keepsChannel: true, in: &$2) }
         self.endPassTrace(crowd, .voided, in: &core)
         self.recordAtTheEnd(of: crowd, in: &core)
-        // Members that join from here on belong to the next life.
+        // Members that join from now on belong to the next life.
         self.crowds.void(crowd)
         self.deadlines.remove(crowd)
     }

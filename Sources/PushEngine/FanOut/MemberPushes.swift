@@ -59,7 +59,7 @@ extension MemberPush {
 /// Names a push to a member in flight: an element of `MemberPushStore`.
 struct MemberPushID: Identifier { let rawValue: Int32 }
 
-/// Unanswered pushes to members. Their number cannot exceed the number of streams.
+/// Unanswered pushes to members. Their number cannot exceed the number of open streams to APNs.
 struct MemberPushStore: ~Copyable {
     private var pushes = ChunkedStore<MemberPushID, MemberPush>()
     private var free: [MemberPushID] = []

@@ -1,6 +1,7 @@
 /// Settings for a crowd from its app's configuration, and the state of its partition.
 extension ShardMemory {
-    /// Whether the crowd's partition runs here. A free element of the crowd table has no partition.
+    /// Whether the crowd's partition is running: see `PartitionState.sends`. A free element of the crowd table has no
+    /// partition.
     @inline(__always) func sends(_ crowd: borrowing Crowd) -> Bool {
         crowd.partition.isSome && self.partitions[crowd.partition].sends
     }

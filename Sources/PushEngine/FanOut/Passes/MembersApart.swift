@@ -91,7 +91,7 @@ struct MembersApart {
         self.forgetLate(in: &table)
     }
     /// Adapts to a round that has become shorter. Members that wait here, and that the round no longer reaches, now
-    /// count as owed the version.
+    /// count as members that are owed something.
     mutating func roundShortened(_ course: PassCourse, in table: borrowing MemberTable) {
         self.skipped = self.skipped.filter { course.isAhead(table.position(of: $0)) }
         self.lateCount = self.late.members.count { !course.isAhead(table.position(of: $0)) }
@@ -426,7 +426,7 @@ struct MembersApart {
         self.retries.set(entry, for: member)
         return true
     }
-    /// Restores a member that a record lists as waiting or unanswered.
+    /// Restores a member that waits, as a progress record or the member's own record says.
     mutating func restoreWaiting(
         _ member: MemberID, isAhead: Bool, owesAlert: Bool, alertsMissedSinceSeconds: Int64
     ) {

@@ -9,7 +9,7 @@ import PushModel
 /// A pass only decides, and knows how much its members are owed. The engine journals, sends and counts. Functions that
 /// every push calls are inlined: a call would copy the pass, which is large.
 struct Pass {
-    /// What members are owed, as in `waitingCount`.
+    /// Numbers of pushes that members are owed: see `waitingCount`.
     struct Owed: Equatable {
         var all = 0
         /// Number of members to which the round has yet to bring an alert that goes alone. `all` contains them.
@@ -375,8 +375,8 @@ struct Pass {
         // What the member was already owed is superseded by what it waits for now.
         effects.superseded += before - self.owed
     }
-    /// The next member of the round. It stays the next until `met`. `nil`: the round is over. Positions without members
-    /// are passed.
+    /// The next member of the round. It stays the next member until `met` is called. `nil`: the round is over.
+    /// Positions without members are passed.
     private mutating func next(in table: borrowing MemberTable) -> MemberID? {
         let until = self.course.until
         while self.course.position < until {

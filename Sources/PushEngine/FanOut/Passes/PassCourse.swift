@@ -72,7 +72,8 @@ struct PassCourse {
     /// Whether some version still gives priority 10 at this position: to members with `frequent-updates`, to the
     /// others, or to both.
     @inline(__always) var isHigh: Bool { self.position < self.highUntil || self.position < self.frequentHighUntil }
-    /// Whether the next member may have priority 10. Before `highFrom` it may have had priority 10 already.
+    /// Whether the next member may have priority 10. Before `highFrom` it may have had priority 10 already, so it gets
+    /// none.
     @inline(__always) func mayBeHigh(isFrequent: Bool) -> Bool {
         guard self.position >= self.highFrom else { return false }
         return self.position < (isFrequent ? self.frequentHighUntil : self.highUntil)
@@ -163,8 +164,7 @@ struct PassCourse {
         self.goRound(count: count, alertGoesAlone: true)
         return .formerAnew
     }
-    /// Shortens rounds that end more than one lap from here to one lap. If no alert goes alone, one lap is enough to
-    /// meet all members.
+    /// Lets no round end more than one lap from here. If no alert goes alone, one lap is enough to meet all members.
     private mutating func endSecondLaps() {
         for index in self.targets.indices {
             self.targets[index].until = min(self.targets[index].until, self.position + Self.circle)

@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// Members that a pass has met but not served: their push failed, or an older push to them is still in flight. When
-/// their wait ends, they get what is newest then.
+/// Members that wait for a push apart from the round: a push to them has failed or is still in flight, or their phone
+/// must rest. When their wait ends, they get what is newest then.
 struct RetrySet {
     struct Entry {
         /// Earliest time of the next attempt (steady clock); `Int64.max`: not before an answer.
