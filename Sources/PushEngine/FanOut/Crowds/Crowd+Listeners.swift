@@ -100,7 +100,7 @@ extension Crowd {
         guard self.passes[pass].channelNumber != nil else { return false }
         let channel = self.channel(ofPass: pass)
         if let channel, channel.serves {
-            // Members that are in the ring when the version is taken get its alert, as they would by token.
+            // Members that are in the ring when the version is taken are owed its alert, as if there were no channel.
             let missing = self.recentListeners(version, pass: pass, now: now, in: table).map {
                 Pass.Missing(
                     member: $0.member,

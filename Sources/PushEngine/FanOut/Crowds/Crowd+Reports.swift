@@ -32,7 +32,7 @@ extension Crowd {
             isYoung: now.wallMillis - newest.layer.recordMillis < CrowdReports.sentAnewMillis,
             alertStampSeconds: self.versions.alert?.stampSeconds)
     }
-    /// Writes the reports into a record of progress.
+    /// Puts the counts of the newest version, and of the version whose alert is owed, into a progress record.
     func report(into progress: inout PassesRecord) {
         progress.report = self.reports.newest
         progress.alertReport = self.reports.formerCounts(progress.alertStampSeconds)
@@ -119,7 +119,7 @@ extension Crowd {
     mutating func recordReport(nowMillis: Int64) -> CrowdReport? {
         self.isFinished ? self.reports.record(nowMillis: nowMillis) : nil
     }
-    /// Makes the reports on versions that a newer one has replaced.
+    /// Makes the reports on former versions, if they were counted since their last report.
     /// - Returns: the reports to the owner. Their counts are also written as `pass` records.
     mutating func makeFormerReports() -> [BusRecord.Report] {
         guard !self.reports.former.isEmpty else { return [] }

@@ -84,7 +84,7 @@ struct Crowd: ~Copyable {
     private(set) var lastJoinSeconds: Int64 = 0
 
     /// When the audience's owner, which had forgotten the audience, is asked for versions again (steady clock).
-    /// `Int64.max`: it is not asked.
+    /// `Int64.max`: no question is planned.
     private var askAtMillis: Int64 = .max
 
     /// Whether an operator has stopped the crowd's passes.
@@ -363,7 +363,8 @@ struct Crowd: ~Copyable {
     /// Makes the record of the crowd's versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {
         var record = self.versions.record(epoch: epoch)
-        // The start may expire later than the version that brought it. The record then has the start separately.
+        // If the newest version does not have the start, the record has it separately. The start may expire later than
+        // the version that brought it.
         if let order = self.starts.order, !(record.versions.last?.start.map { $0.isSame(as: order) } ?? false) {
             record.orders = [order]
         }
@@ -450,7 +451,7 @@ struct Crowd: ~Copyable {
         self.standing = .nameless
         for pass in self.passes.indices { self.passes[pass].named(lane: .none) }
     }
-    /// Ends a restore, and returns what it has read. Versions continue from where the progress says.
+    /// Returns what a restore has read, and forgets it. Versions continue from where the progress says.
     mutating func resume(nowMillis: Int64) -> CrowdRestore.Outcome {
         let restored = self.takeover.settle(&self.versions)
         self.takeover = CrowdRestore()
@@ -477,7 +478,7 @@ struct Crowd: ~Copyable {
         else { return }
         self.versions.forgetOwedAlert()
     }
-    /// Ends a restore, after the versions that `resume` returned have been taken.
+    /// Completes a restore, after the versions that `resume` returned have been taken.
     mutating func resumed(_ outcome: borrowing CrowdRestore.Outcome) {
         self.versions.hasMet(stampSeconds: outcome.stampSeconds)
         self.records.restored(isWritten: outcome.newest == nil)

@@ -12,13 +12,13 @@ struct CrowdReports {
         /// Whether former versions have to be reported: see `makeFormerReports`.
         var reportsFormer = false
     }
-    /// A version that a newer one has replaced.
+    /// A version that is no longer the newest: it has expired, or a newer one has arrived.
     struct Former: Equatable {
         fileprivate(set) var counts: CrowdReport
         fileprivate(set) var owner: ReportSchedule.Owner
     }
-    /// Maximum number of former versions that are counted until their last push is answered. Beyond it the oldest are
-    /// dropped, except for versions that members may be owed again.
+    /// Maximum number of former versions that are counted until their last push is answered. Beyond it the first in
+    /// `former` are dropped, except for versions that members may be owed again.
     static let formerMax = 4
     /// Number of members that are gone or have failed for the newest version, beyond which failures are only counted.
     /// Failures before that get outcome records of their own.
@@ -28,7 +28,7 @@ struct CrowdReports {
     static let sentAnewMillis: Int64 = 120_000
 
     private(set) var newest = CrowdReport()
-    /// The former versions, the oldest first.
+    /// The former versions, in the order in which they ceased to be the newest.
     private(set) var former: [Former] = []
     private(set) var schedule = ReportSchedule()
     /// The stamp in the last report to the audience's owner: versions up to this stamp give nobody priority 10 now.
@@ -280,8 +280,8 @@ struct CrowdReports {
         self.schedule.written(isEnd: true, nowMillis: nowMillis)
         return self.newest
     }
-    /// Makes the reports on versions that a newer one has replaced, if they were counted since their last report.
-    /// Forgets versions that need no more counting.
+    /// Makes the reports on former versions, if they were counted since their last report. Forgets versions that need
+    /// no more counting.
     /// - Parameter mayReturn: whether members may be owed the version with that stamp again. That happens when the
     ///   newest version expires, or when the version's alert goes alone.
     /// - Returns: the counts that are reported to the owner and written as `pass` records.

@@ -13,7 +13,7 @@ struct CrowdRestore {
         /// The versions, which the crowd already has. Becomes `both` with a record of progress, or `nothing` with the
         /// versions' tombstone.
         case versions
-        /// Both records. Becomes `progress` or `versions` with the tombstone of the other.
+        /// Both records. Becomes `progress` with the versions' tombstone, or `versions` with the progress's tombstone.
         indirect case both(PassesRecord)
     }
     private var named = Named.nothing
@@ -74,7 +74,7 @@ struct CrowdRestore {
         var joins: [RestoredJoin] = []
         /// Those of `joins` whose members are owed the alert of a version that was read.
         var owedJoins: [RestoredJoin] = []
-        /// Those of `joins` whose members joined after the progress, and are owed the newest version.
+        /// Those of `joins` that make their members late. These members are owed the newest version, without the alert.
         var lateJoins: [RestoredJoin] = []
     }
     /// Ends the restore when all records have been read. Versions that the progress covers are kept in `versions`; the

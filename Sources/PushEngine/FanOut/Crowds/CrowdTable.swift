@@ -171,8 +171,9 @@ struct CrowdTable: ~Copyable {
     }
     /// Index of the pass for members that listen on a channel.
     ///
-    /// If members name too many channels, or no ring is free, no pass is made. Then an empty pass is used, if the owner
-    /// has not announced its channel. If no pass can be used, the members join the pass of members that do not listen.
+    /// If members name too many channels, or no ring is free, no pass is made. Instead, a pass without members is used
+    /// whose channel the owner has not announced. If there is none, the members join the pass of members that do not
+    /// listen.
     mutating func passIndex(_ crowd: CrowdID, environment: PushEnvironment, channel: [UInt8]) -> Int {
         guard !channel.isEmpty else { return self.passIndex(crowd, environment: environment) }
         let passes = self.elements[crowd].passes.indices.filter {

@@ -24,21 +24,23 @@ struct CrowdVersions {
     static let countMax = 3
 
     private(set) var stage = Stage.awaited
-    /// The life of the newest version that has arrived, or of the void that followed it; 0: neither has arrived.
+    /// The life of the newest version or void that has arrived; 0: none has arrived.
     private(set) var life: Int64 = 0
     /// Stamp of the newest version of `life`; 0: none has arrived.
     private(set) var stampSeconds: Int64 = 0
     /// The versions that are kept, the newest last. Each one expires later than those after it.
     private(set) var kept: [Version] = []
-    /// The version whose alert is still owed to some members.
+    /// The version whose alert is still owed to some members; `nil`: no alert is owed.
     private(set) var alert: Version?
     /// The audience's channels, as its owner last announced them.
     private(set) var channels: [VersionChannel] = []
     private(set) var channelRevision: UInt32 = 0
 
-    // Bodies of pushes, made when first needed. Members that get the same content share a body.
+    /// The newest version's body without alert; empty: not needed yet. Members that get the same content share a body.
     private var plainBody: [UInt8] = []
+    /// The newest version's body with the alert that is owed; empty: not needed yet.
     private var alertBody: [UInt8] = []
+    /// The body of the version that brought the alert; empty: not needed yet.
     private var aloneBody: [UInt8] = []
 
     @inline(__always) var isEmpty: Bool { self.kept.isEmpty }
@@ -49,8 +51,8 @@ struct CrowdVersions {
         let isOver = self.stage == .over && version.life <= self.life
         return !isOver && version.isNewer(thanLife: self.life, stampSeconds: self.stampSeconds)
     }
-    /// Whether the life that is known here has ended for good when a void arrives. It has if the newest version is an
-    /// end, or if the void says so and a version of the life has arrived.
+    /// Whether the life that is known here has ended for good, now that a void has arrived. It has ended if the newest
+    /// version is an end, or if the void says so and a version of the life has arrived.
     func hasEnded(by void: BusRecord.Void) -> Bool {
         // The version that ends the life may have expired here.
         void.isEnded && self.stage == .going || self.newest?.isEnd ?? false
@@ -195,7 +197,7 @@ struct CrowdVersions {
         self.life = life
         self.stage = isEnded ? .over : .awaited
     }
-    /// Sets the life that the owner has forgotten. The crowd is about to leave.
+    /// Sets the life that the owner has forgotten. The crowd's members are about to be removed.
     mutating func voidCame(ofLife life: Int64) { self.life = life }
     /// Forgets the alert, because nobody is owed it.
     mutating func forgetOwedAlert() { self.alert = nil }
