@@ -62,11 +62,11 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelAnswersLost: UInt64 = 0
     /// Channels that a keeper found in Apple's list and adopted, after the answer to a creation had been lost.
     public var channelsAdopted: UInt64 = 0
-    /// Channels that operators were shown as possibly ours after a lost answer.
+    /// Channels that operators were shown as possibly ours, because a creation had got no answer.
     public var channelsShown: UInt64 = 0
-    /// Channels of ours that were deleted.
+    /// Kept channels that Mailboat deleted.
     public var channelsDeleted: UInt64 = 0
-    /// Channels of ours that somebody else deleted.
+    /// Kept channels that somebody else deleted.
     public var channelsVanished: UInt64 = 0
     /// Audiences that were refused a channel.
     public var channelWishesRefused: UInt64 = 0
@@ -87,9 +87,9 @@ public struct EngineCounters: Sendable, Equatable {
     public var channelsWarm: Int = 0
     /// Audiences that wait for a channel.
     public var channelsWaiting: Int = 0
-    /// Channels of audiences whose life is not over.
+    /// Kept channels of audiences whose life is not over.
     public var channelsKeptOpen: Int = 0
-    /// Channels whose audience's life is over.
+    /// Kept channels of audiences whose life is over.
     public var channelsLingering: Int = 0
     /// Channels that operators are shown as possibly ours now.
     public var channelsPossiblyOurs: Int = 0
@@ -163,9 +163,9 @@ public struct EngineCounters: Sendable, Equatable {
 
 /// Times of one accepted push, for histograms.
 public struct AcceptedSample: Sendable, Equatable {
-    /// Time of the newest event's record, milliseconds since 1970.
+    /// Time of the record of the push's newest event, milliseconds since 1970.
     public var recordMillis: Int64
-    /// Time from the event's arrival from Kafka until the push left, milliseconds.
+    /// Time from the arrival of the push's newest event until the push left, milliseconds.
     public var queuedMillis: Int64
     /// Time from the push's departure until the answer, microseconds.
     public var apnsMicros: Int64

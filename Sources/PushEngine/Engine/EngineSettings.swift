@@ -24,8 +24,8 @@ public struct EngineSettings: Equatable, Sendable {
     /// How long a slot lives after its last start, update, end or registration, milliseconds. Apple shows a card for at
     /// most 12 h: 8 h while it is active, then 4 h.
     public var lifetimeMillis: Int64 = 12 * 3_600_000
-    /// How long a pending update may wait before it is written to `state`, milliseconds. It is also the least time
-    /// between two such writes of a slot.
+    /// How long a pending update may wait before it is written to `state`, milliseconds. The setting is also the least
+    /// time between two such writes of a slot.
     public var pendingDurableAfterMillis: Int64 = 1_000
     /// How long a state record waits so that several are written together, milliseconds.
     public var stateFlushMillis: Int64 = 50

@@ -95,7 +95,8 @@ struct ShardCore: ~Copyable {
         self.memory.touch(slot, now: now)
         if key.kind == .channel {
             self.dispatch.beginChannel(slot, in: &self.memory, now: now)
-            // A former owner may have broadcast the event, and died before the channel's first record was written.
+            // A former owner may have broadcast the event that is being taken, and died before the channel's first
+            // record was written.
             if self.intake.mayBeReplay(in: self.memory) {
                 self.dispatch.keepDistanceFromFormerOwner(slot, in: &self.memory)
             }

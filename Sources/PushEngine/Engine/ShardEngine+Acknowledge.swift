@@ -10,7 +10,8 @@ extension ShardEngine {
     /// Takes Kafka's acknowledgement of a record. The loop calls this method once per record. If the record's partition
     /// has left since, nothing changes.
     /// - Parameter acknowledgement: the number that the record carried, `EngineRecord.acknowledgement`.
-    /// - Parameter offset: the record's offset; negative: the record was given up, and has none.
+    /// - Parameter offset: the record's offset, or that of a newer record which replaced it. Negative: the offset is
+    ///   not known, or the record was given up.
     /// - Parameter now: when Kafka's answer was taken.
     public mutating func acknowledged(_ acknowledgement: UInt64, offset: Int64, now: EngineTime) {
         switch self.core.journal.acknowledged(acknowledgement, offset: offset, in: &self.core.memory, now: now) {

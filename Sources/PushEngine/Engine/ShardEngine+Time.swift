@@ -35,7 +35,7 @@ extension ShardEngine {
 
     private mutating func becameDue(_ slot: SlotID, now: EngineTime) {
         guard self.core.memory.partitions[self.core.memory.slots[slot].partition].sends else {
-            // The partition is restoring or leaving. The slot is looked at again when the partition runs.
+            // The partition is restoring or leaving. After a restore, the slot is looked at again.
             return
         }
         let isOver = self.core.memory.slots[slot].lifeEndsMillis <= now.steadyMillis

@@ -103,13 +103,14 @@ public struct ShardEngine: ~Copyable {
             of: self.core.memory.partitions[index].logs[Int(topic)], within: room, in: self.core)
     }
 
-    /// Whether an app has used up its share of what may be pending. The loop then reads nothing from logs that were
+    /// Whether an app has used up its share of what may be pending. If so, the loop reads nothing from logs that were
     /// last about this app.
     public var isAnAppFull: Bool { self.shares.isAnAppFull(in: self.core) }
 
     // MARK: What the loop takes out
 
-    /// Whether traces are kept. `takeTraceNotices` then also hands over notices of passes. It is false at first.
+    /// Whether traces are kept. If so, `takeTraceNotices` also hands over notices of passes. The value is false at
+    /// first.
     public var tracesPasses: Bool {
         get { self.core.tracesPasses }
         set { self.core.tracesPasses = newValue }

@@ -125,9 +125,9 @@ extension ShardMemory {
 
     /// Takes the newest token of the slot. A token that is registered again counts as usable.
     /// - Parameters:
-    ///   - hasMoved: whether it belongs to another environment than the previous one.
-    ///   - recordMillis: when it was registered, milliseconds since 1970.
-    /// - Returns: whether it differs from the previous one.
+    ///   - hasMoved: whether the token belongs to another environment than the previous token.
+    ///   - recordMillis: when the token was registered, milliseconds since 1970.
+    /// - Returns: whether the token differs from the previous token.
     mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, hasMoved: Bool, recordMillis: Int64) -> Bool {
         let isNew = !self.slots.hasToken(token, slot)
         let isProven = !hasMoved && (isNew ? self.isFormerToken(token, of: slot) : self.hasProvenToken(slot))

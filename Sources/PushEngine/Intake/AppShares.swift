@@ -44,7 +44,7 @@ struct AppShares {
         }
         return max(0, min(room, core.dispatch.pendingRoom(of: app, in: core.memory)))
     }
-    /// Whether an app has used up its share of what may be pending. The loop then reads nothing from logs that were
+    /// Whether an app has used up its share of what may be pending. If so, the loop reads nothing from logs that were
     /// last about this app.
     @inline(__always) func isAnAppFull(in core: borrowing ShardCore) -> Bool {
         self.areSet && core.dispatch.pendingRoom(in: core.memory) <= 0

@@ -15,9 +15,9 @@ struct Intake: ~Copyable {
         topic: 0, partition: 0, offset: 0, timestampMillis: 0, hasKey: false, hasValue: false, origin: nil)
     private(set) var partition = PartitionIndex.none
     private(set) var log = LogID.none
-    /// The first record in each topic that a producer's client put on the wrong partition.
+    /// For each topic, the first record that a producer's client put on the wrong partition.
     var placement = FirstOfTopics<Misplacement>()
-    /// The first record in each topic whose own time is impossible.
+    /// For each topic, the first record whose own time is impossible.
     var untimed = FirstOfTopics<UntimedRecord>()
     /// The record's time, milliseconds since 1970. For an impossible time, the time of the worker's clock.
     private(set) var writtenMillis: Int64 = 0

@@ -44,7 +44,7 @@ extension Journal {
     }
 
     /// Opens the acknowledgement of a record that has a ledger entry of its own.
-    /// - Parameter slot: a slot whose next state record also waits for this acknowledgement.
+    /// - Parameter slot: a slot whose next state record also waits for this acknowledgement; `nil`: none does.
     mutating func expect(
         _ record: EventRecord, partition: PartitionIndex, entry: EntryID, slot: SlotID? = nil,
         in memory: inout ShardMemory
@@ -103,7 +103,7 @@ extension Journal {
 
     /// Takes the acknowledgement of a record that Kafka has, or that was given up. This method is called once for each
     /// record. If the record's partition has left since, nothing follows.
-    /// - Parameter offset: offset of the record; below 0: the record was given up, and has no offset.
+    /// - Parameter offset: see `ShardEngine.acknowledged`.
     @inline(__always) mutating func acknowledged(
         _ acknowledgement: UInt64, offset: Int64, in memory: inout ShardMemory, now: EngineTime
     ) -> Consequence {

@@ -2,7 +2,7 @@ import PushModel
 
 /// Outcome records (contract: What an outcome says). Their value is JSON, and their key is the event's.
 extension Journal {
-    /// Writes the outcome of an event at once, because the event brings no content to be sent.
+    /// Writes the outcome of an event at once, because nothing of the event will be sent.
     mutating func finishEvent(
         _ intake: borrowing Intake, slot: SlotID?, outcome: Outcome, details: borrowing OutcomeDetails,
         key: Span<UInt8>,

@@ -198,6 +198,7 @@ extension Journal {
     /// - Parameters:
     ///   - isClaim: whether the marker begins an epoch. Such a marker states no epoch, because its own offset is the
     ///     epoch.
+    ///   - saysTakeovers: whether the marker states how many takeovers this owner has found.
     ///   - releasedWallMillis: when the owner has given the partition back, by its clock; `nil`: it has not.
     /// - Returns: the number of the marker's acknowledgement.
     @discardableResult

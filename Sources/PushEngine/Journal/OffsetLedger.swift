@@ -45,8 +45,8 @@ struct OffsetLedger {
     private var entries = NumberedArray<EntryID, Entry>()
     private var free: [EntryID] = []
     private var logs = NumberedArray<LogID, Log>()
-    /// Logs whose watermark may have moved. The loop takes commits in every busy turn, but only a few of many logs have
-    /// moved.
+    /// Logs whose watermark may have moved. The loop takes commits in every busy turn, but only a few of many
+    /// watermarks have moved.
     private var touchedLogs: [LogID] = []
     private(set) var openCount = 0
 

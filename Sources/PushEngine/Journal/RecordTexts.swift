@@ -7,7 +7,8 @@ final class RecordTexts: Sendable {
     let appMembers: [[UInt8]]
     /// The text `"topic":"<name>","partition":` for each input topic.
     let topicMembers: [[UInt8]]
-    /// The beginning of a state key, `a/<bundle id>/`, for each app and kind of slot. See `stateKeyPrefix(app:kind:)`.
+    /// The beginning of a state key, such as `a/<bundle id>/`, for each app and kind of slot. See
+    /// `stateKeyPrefix(app:kind:)`.
     private let stateKeyPrefixes: [[UInt8]]
 
     /// The beginning of the key of a crowd's record, for each app and kind of record.

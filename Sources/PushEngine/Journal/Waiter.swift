@@ -77,8 +77,8 @@ struct CrowdWait {
         /// The record, or the tombstone, of a start member whose ring belongs to this round.
         case startMember(round: UInt8)
 
-        /// Whether the event's entry waits for a later record of `state`, too. If not, this record itself covers the
-        /// event.
+        /// Whether the event's entry needs a later record of `state` besides this one. If not, this record itself
+        /// covers the event.
         var isBeforeState: Bool {
             switch self {
             case .progress, .startMember: true

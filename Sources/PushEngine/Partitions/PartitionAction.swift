@@ -1,4 +1,4 @@
-/// What the engine asks of the loop about one partition. Each action is reported once.
+/// What the engine asks the loop to do or to log, mostly about one partition. Each action is reported once.
 public enum PartitionAction: Sendable, Equatable {
     /// The partition's marker is in `state` at this offset, which is now this owner's epoch. Read `state` up to and
     /// including the marker. Give each record to `ShardEngine.restore`, then call `ShardEngine.restoreFinished`.

@@ -59,7 +59,7 @@ struct PartitionState {
     private(set) var assignedWallMillis: Int64 = 0
     /// Time since which the previous owner has sent nothing, as far as is known (steady clock).
     private(set) var formerOwnerQuietSinceMillis: Int64 = 0
-    /// Offset of this owner's marker in `state`: its epoch (contract: One owner).
+    /// This owner's epoch: the offset of the marker that began it (contract: One owner). -1: none yet.
     private(set) var epoch: Int64 = -1
     /// The acknowledgement of the marker that begins this owner's next epoch; `nil`: no such marker is on its way.
     private(set) var claim: UInt64?
@@ -317,7 +317,7 @@ struct PartitionState {
         return false
     }
     /// Takes Kafka's acknowledgement of a record that this owner wrote.
-    /// - Parameter offset: offset of the record; negative: the record was given up, and has no offset.
+    /// - Parameter offset: see `ShardEngine.acknowledged`.
     mutating func takeStateOffset(_ offset: Int64) -> StateOffsetOrder {
         guard offset >= 0 else { return .inOrder }
         let next = self.nextStateOffset
@@ -351,7 +351,8 @@ struct PartitionState {
 
 /// What an acknowledged offset of a partition's `state` says.
 enum StateOffsetOrder {
-    /// Nothing is wrong: the record has no offset, follows the previous one, or was acknowledged after a later one.
+    /// Nothing is wrong: the record has no known offset, follows the previous one, or was acknowledged after a later
+    /// one.
     case inOrder
     /// Others wrote between this record and the previous one.
     case gap

@@ -1,6 +1,6 @@
 /// The result of reading one record of `state`.
 public enum RestoreResult: Equatable, Sendable {
-    /// What the record is about is in memory as the record says.
+    /// The record was taken over: memory now has what the record says.
     case restored
     /// Nothing is restored from the record. It is a tombstone or a marker, its app is not configured, or its epoch is
     /// older than that of an earlier record.

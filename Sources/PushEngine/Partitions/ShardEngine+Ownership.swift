@@ -9,8 +9,8 @@ import PushModel
 extension ShardEngine {
     // MARK: Markers
 
-    /// Writes a marker. The first one's offset ends the restore and is the owner's epoch. Later markers make sure that
-    /// a gap is noticed in a partition where nothing else is written.
+    /// Writes a marker. The restore ends at the offset of the owner's first marker, which is the owner's epoch. Later
+    /// markers make sure that a gap is noticed in a partition where nothing else is written.
     mutating func writeMarker(_ partition: PartitionIndex, saysTakeovers: Bool = false, now: EngineTime) {
         self.core.journal.writeMarker(partition, saysTakeovers: saysTakeovers, in: &self.core.memory)
         let dueMillis = now.steadyMillis + self.core.memory.configuration.settings.markerRefreshMillis

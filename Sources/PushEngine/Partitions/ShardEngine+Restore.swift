@@ -149,8 +149,8 @@ extension ShardEngine {
         let held = try SlotRecord.readHeld(&reader, topicHashes: self.core.journal.topicHashes, now: now)
         let book = try SlotRecord.readBook(
             &reader, kind: key.kind, topicHashes: self.core.journal.topicHashes, now: now)
-        // If the first update has a stamp, it had left or was about to leave. If not, nothing was in flight, and the
-        // second follows the first.
+        // If the first update has a stamp, it had left or was about to leave. If not, nothing was in flight, and a
+        // second update is the one behind it.
         let isFirstInFlight = held.first.map { $0.stampSeconds != nil || $0.isAnnounced } ?? false
         guard isFirstInFlight || held.count < 3 else { throw .malformed("3 updates, none in flight") }
         let age = max(0, now.wallMillis - read.slot.lastTouchedWallMillis)

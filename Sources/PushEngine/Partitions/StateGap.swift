@@ -3,7 +3,8 @@
 public struct StateGap: Sendable, Equatable {
     /// Number of the partition whose `state` has the gap, from 0.
     public var partition: Int32
-    /// Offsets in `state`. Records of this owner may be among them, if Kafka stored one and its answer was lost.
+    /// Offsets of the gap in `state`. They may include a record of this owner, if Kafka stored the record and its
+    /// answer was lost.
     public var offsets: Range<Int64>
 }
 
@@ -15,7 +16,7 @@ public enum StateRepair: Sendable, Equatable {
     case removed
     /// Nothing was done: no owner reads records with such a key, or the partition does not run.
     case ignored
-    /// The record is a newer owner's marker: the partition belongs to another worker. The loop drops it without a
-    /// commit.
+    /// The record is a newer owner's marker: the partition belongs to another worker. The loop drops the partition
+    /// without a commit.
     case succeeded
 }

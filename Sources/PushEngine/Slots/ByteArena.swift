@@ -18,7 +18,7 @@
     private var chunks: [UnsafeMutableRawPointer] = unsafe []
     /// Number of bytes of the last chunk that were handed out.
     private var used = Self.chunkByteCount
-    /// The first free block of each size, by size in granules. Its first four bytes name the next.
+    /// The first free block of each size, by size in granules. The block's first four bytes name the next free one.
     private var free: [Handle]
 
     init() { self.free = Array(repeating: Self.none, count: Self.byteCountMax / Self.granule + 1) }
@@ -33,7 +33,7 @@
         let granules = Self.granules(byteCount)
         let reused = self.free[granules]
         if reused != Self.none {
-            // A free block has at least eight bytes. The first four name the next.
+            // A free block has at least eight bytes. The first four name the next free block.
             self.free[granules] = unsafe self.address(of: reused).load(as: Handle.self)
             return reused
         }

@@ -61,7 +61,7 @@ enum Errand: UInt8, CaseIterable {
     case push
     /// A broadcast to a channel.
     case broadcast
-    /// The question to APNs about what a channel stores. It leaves before the channel's first broadcast.
+    /// The question to APNs about what a channel stores. Broadcasts wait for the answer, but not for long.
     case question
     /// The question to the keeper, not to APNs, whether a channel is kept for an audience. It goes before anything
     /// else. Nothing leaves while it has no answer, or if the answer was yes.
@@ -177,7 +177,7 @@ struct Slot {
 
     /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
     private var attemptAndEarlierDeaths: UInt8 = 0
-    /// Number of events without a push that have delayed the state record that is due. `Journal` limits this number.
+    /// Number of events without a push that have delayed a due state record, at most `Journal.stateWaitExtensionsMax`.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
     /// What the slot waits to do next.

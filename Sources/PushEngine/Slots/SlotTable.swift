@@ -141,7 +141,7 @@ import PushModel
         self.store[slot] = new
     }
 
-    /// Takes the slot out of its partition's list. The list's last slot moves to its index.
+    /// Takes the slot out of its partition's list. The last slot of the list moves to the index that becomes free.
     private mutating func leavePartition(_ slot: SlotID) {
         let partition = self.store[slot].partition
         guard let last = self.membersOfPartition[partition].popLast(), last != slot else { return }

@@ -12,7 +12,7 @@ public enum StateAcceptance {
 
     /// Makes the record's value.
     /// - Parameters:
-    ///   - partitionCount: number of partitions of the topics.
+    ///   - partitionCount: number of partitions of each input topic.
     ///   - clusterID: Kafka's name of the cluster; empty: not known.
     ///   - wallMillis: now, milliseconds since 1970.
     public static func value(partitionCount: Int32, clusterID: String, wallMillis: Int64) -> [UInt8] {

@@ -65,18 +65,18 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var appliedRoutedOffset: Int64?
         /// First position of the record that `appliedRoutedOffset` names.
         public var appliedRoutedOrigin: Position?
-        /// First position of the last forwarded record that came from another partition than `appliedRoutedOrigin`
-        /// names.
+        /// First position of the last forwarded record that came from another topic or partition than
+        /// `appliedRoutedOrigin` names.
         public var formerRoutedOrigin: Position?
         /// Number of budget units that are out: one for each high-priority push within the last hour.
         public var budgetUnitsOut: Int
         /// When the first of `budgetUnitsOut` returns, milliseconds since 1970.
         public var budgetReturnsMillis: Int64?
-        /// The channel, in a channel's record.
+        /// The fields that only a channel has; `nil`: the record is not about a channel.
         public var channel: Channel?
         /// Whether the record describes an audience, as its owner knows it.
         public var isAudience = false
-        /// The fields that only an audience has.
+        /// The fields that only an audience has; `nil`: the record is not about an audience.
         public var book: Book?
         /// Pushes that waited or were on their way.
         public var updates: [Update]
@@ -214,7 +214,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         /// Number of the audience's life.
         public var life: Int64
         /// `aps.timestamp` of the versions kept, the newest last. A record of progress or of starts has only the stamp
-        /// of what it is about.
+        /// of its version or start.
         public var stampSeconds: [Int64] = []
         /// Content state of the newest version.
         public var contentState: String?

@@ -128,8 +128,8 @@ public struct StateRecordReader: Sendable {
         guard key.starts(with: prefix), let names = Self.names(in: key) else { return nil }
         return (names.app, names.id)
     }
-    /// The raw token in the key of a member's record; `nil`: it is not a member's record. The token must not be shown
-    /// whole.
+    /// The raw token in the key of a member's record; `nil`: the key is not of such a record. The token must not be
+    /// shown whole.
     /// - Parameter key: the key of a record of `state`.
     public static func memberToken(inKey key: [UInt8]) -> [UInt8]? {
         if key.count > 1, key[0] == MemberRecord.keyMark { return Array(key.dropFirst()) }
