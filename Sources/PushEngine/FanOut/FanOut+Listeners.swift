@@ -1,7 +1,8 @@
 import PushModel
 
 /// Members that listen on their audience's channel (fan-out contract: Mixed audiences). They are in rings of their own.
-/// While the channel brings the newest version, these members are owed nothing by token.
+/// While the channel brings the newest version, these members are owed nothing by token, except for those that joined
+/// late or may miss the broadcast.
 extension FanOut {
     // MARK: Joining
     /// The pass that the event's token joins.
