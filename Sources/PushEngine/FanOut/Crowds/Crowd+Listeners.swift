@@ -49,8 +49,8 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// The earliest join with which a member that waits for the newest alert is still owed it by token, although the
-    /// newest version is left to the channel.
+    /// The earliest join with which a waiting member is still owed the newest alert by token, although the newest
+    /// version is left to the channel.
     ///
     /// If the channel has had the alert, no later broadcast repeats it. All members that wait for the alert are then
     /// still owed it. Otherwise a broadcast may still bring the alert. Only members that joined since the alert's event

@@ -284,7 +284,7 @@ extension Crowd {
         guard let pass = self.passIndex(of: ring), self.alertStampSeconds == stampSeconds else { return }
         self.passes[pass].alertCame(to: member)
     }
-    /// Ends a member's wait for the answer to a push, if it waited for that.
+    /// Ends a member's wait for the answer to a push, if the member waited for it.
     /// - Parameter restedMillis: earliest time of the next push to the member (steady clock).
     /// - Returns: whether the member waited for the answer.
     @inline(__always) mutating func wake(_ member: MemberID, in ring: RingID, restedMillis: Int64) -> Bool {

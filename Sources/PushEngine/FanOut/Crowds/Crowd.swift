@@ -469,7 +469,7 @@ struct Crowd: ~Copyable {
         for pass in self.passes.indices { self.passes[pass].reset(in: &table) }
     }
     /// Drops the alert after a restore, unless it is still owed. It is owed if a round, the retry set or a channel
-    /// brings it, or if one of the joins says that its member waits for it.
+    /// brings it. It is also owed if one of the joins says that its member waits for it.
     mutating func settleAlert(owedTo joins: [RestoredJoin]) {
         let stampSeconds = self.versions.alert?.stampSeconds
         guard !self.passes.contains(where: { $0.course.owesAlert || $0.apart.retries.owesAlert }),

@@ -16,7 +16,7 @@ struct CrowdReport: Equatable {
     /// Number of members that a broadcast brings the version to, by environment; `due` does not count them. They are
     /// not part of progress: after a takeover the new owner counts listeners anew.
     var listeners = ListenerCounts()
-    /// Whether a former owner of the partition counted the version before, and its counts are not known here.
+    /// Whether a former owner of the partition counted the version, with counts that are not known here.
     var isOfOthers = false
 
     /// Number of members that are still owed the version, including those whose push is unanswered.
