@@ -71,7 +71,7 @@ extension ShardEngine {
             self.core.dispatch.apnsTopicAnswered(.taken, lane: lane, in: &self.core.memory, now: now)
             return self.giveUp(slot, now: now)
         case .accepted, .goesAgain, .waitsForRoute, .waitsForToken:
-            // APNs is busy, wants fewer questions, or refuses the app's `apns-topic`. Only a refusal says something
+            // APNs is busy, wants fewer questions, or refuses the app's `apns-topic`. Only the last case says something
             // about the `apns-topic`.
             self.core.dispatch.apnsTopicAnswered(
                 consequence.apnsTopic == .refused ? .refused : .nothing, lane: lane, in: &self.core.memory, now: now)

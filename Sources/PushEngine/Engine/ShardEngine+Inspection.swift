@@ -51,6 +51,6 @@ extension ShardEngine {
         self.core.memory.partitions.identifiers.reduce(0) { $0 + self.fanOut.crowds.startsWaitingCount(of: $1) }
     }
 
-    /// Numbers of channels in Apple's lists, one for each keeper of this shard that has read its list.
+    /// How many channels Apple lists, for each keeper of this shard that has read its list.
     public var channelListings: [ChannelListing] { self.keeperHost.channelListings(in: self.core.memory) }
 }

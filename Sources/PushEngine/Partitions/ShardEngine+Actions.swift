@@ -37,7 +37,7 @@ extension ShardEngine {
         }
     }
 
-    /// Reports steps that have ended.
+    /// Reports the steps of watched partitions that have ended.
     private mutating func lookAtWatched(_ actions: inout [PartitionAction], now: EngineTime) {
         for partition in self.ownership.watched {
             let state = self.core.memory.partitions[partition]

@@ -16,7 +16,7 @@ public enum StateRepair: Sendable, Equatable {
     case removed
     /// Nothing was done: no owner reads records with such a key, or the partition does not run.
     case ignored
-    /// The record is a newer owner's marker: the partition belongs to another worker. The loop drops the partition
-    /// without a commit.
+    /// The record is a newer owner's marker, or a marker that cannot be read: the partition belongs to another worker.
+    /// The loop drops the partition without a commit.
     case succeeded
 }

@@ -15,7 +15,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         case pause(Pause)
         /// A channel that is kept for an audience, or the wish for one.
         case keptChannel(KeptChannel)
-        /// An owner took the partition, or confirmed that it still has the partition.
+        /// An owner took the partition or confirmed that it still has it, or a person accepted that `state` is lost.
         case marker(Marker)
         /// A tombstone: the slot, member or other thing that the key names is forgotten. The epoch is the epoch of its
         /// writer; `nil`: not known.
@@ -237,7 +237,7 @@ public struct StateRecordDescription: Equatable, Sendable {
     /// See `KeptChannelDescription`.
     public typealias KeptChannel = KeptChannelDescription
 
-    /// A marker, in which an owner says that it has taken the partition over.
+    /// A marker: an owner says that it has taken the partition over, or a person accepts that `state` is lost.
     public struct Marker: Equatable, Sendable, Encodable {
         /// Offset of the owner's first marker; `nil`: this marker is the first, or a person has written it.
         public var epoch: Int64?
