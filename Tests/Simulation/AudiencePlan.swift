@@ -38,7 +38,7 @@ package struct AudiencePlan {
     var sharePercent = 0
     /// Percentage of actions about audiences in which a member joins, leaves or moves.
     var movementPercent = 0
-    /// Chance, in percent, that a token dies instead of a join, leave or move.
+    /// Chance, in percent, that a member's token dies, in place of a join, leave or move of the member.
     var deathPercent = 0
     /// Percentage of tokens whose phone has frequent updates.
     var frequentPercent = 0
@@ -96,7 +96,7 @@ extension SimulationPlan {
         guard Int.random(in: 0..<100, using: &random) < worldsPercent, !self.livesAreShort else { return }
         self.audiences = AudiencePlan(random: &random)
         self.partitions = max(self.partitions, [1, 1, 4, 8].randomElement(using: &random)!)
-        // The judge could not tell what a phone shows if APNs had refused its message permanently.
+        // The judge could not tell what a phone shows if APNs had permanently refused a message to it.
         self.refusedMessagePercent = 0
         // An event for a dead token must have an outcome. So tokens die only if all outcomes are published.
         if !self.publishesAll { self.audiences.deathPercent = 0 }

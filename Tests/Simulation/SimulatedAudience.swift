@@ -5,7 +5,7 @@ import PushModel
 struct SimulatedAudience {
     /// Index into `SimulationPlan.apps`.
     let app: UInt16
-    /// Index of the audience's first life in `SimulationWorld.phones`. Kafka's records have one name for all lives of
+    /// Index of the audience's first life in `SimulationWorld.phones`. Records in Kafka have one name for all lives of
     /// an audience.
     let first: Int
     /// Index of the audience's start event in the world's order. `nil`: the audience has no start event.

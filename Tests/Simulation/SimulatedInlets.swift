@@ -1,8 +1,8 @@
 import PushEngine
 import ShardLoop
 
-/// State of a worker's inlets: partitions that were added to an input topic later. `InletGate` is the production code.
-/// In a real worker, the adapter `InletWatch` asks Kafka for offsets.
+/// State of a worker's inlets, which are partitions that were added to `events` during the run. `InletGate` is the
+/// production code. In a real worker, the adapter `InletWatch` asks Kafka for offsets.
 struct SimulatedInlets {
     var gate = InletGate()
     /// Inlets that the worker had when its latest look began.

@@ -187,7 +187,7 @@ struct SimulatedTraces {
         return late.isEmpty ? nil : "passes \(late.keys.map(\.rawValue).sorted()) go on in partitions that have left"
     }
 
-    /// Counts the open events and passes as lost, because the process has ended.
+    /// Ends the open traces because the process has ended: counts their events as left, and their passes as died.
     mutating func died() {
         self.tally.eventsLeft += self.events.values.map(\.partitions.count).reduce(0, +)
         self.tally.passEnds["died", default: 0] += self.passes.count

@@ -48,8 +48,8 @@ final class SimulatedWorker {
 
     /// The checks of the worker's traces. `nil`: the worker traces nothing.
     var traces: SimulatedTraces?
-    /// State of the worker's inlets. An inlet is a partition that was added to `events` later, and for which `state`
-    /// was not written.
+    /// State of the worker's inlets. An inlet is a partition that was added to `events` during the run, and for which
+    /// `state` was not written.
     var inlets = SimulatedInlets()
     /// Kafka's answers about records, which the worker reads in its next turn.
     var inbox: [SimulatedKafka.Delivery] = []

@@ -84,8 +84,8 @@ extension SimulationWorld {
     func checkUnits(_ worker: SimulatedWorker) {
         self.renewUnrecorded(worker)
         let now = self.now(of: worker)
-        // Several former owners may each have sent an event without a time. A worker counts a unit for each of these
-        // pushes, whenever the event was written.
+        // Several former owners may each have sent an event without a time. A worker then counts a unit for each of
+        // these pushes, whenever the event was written. So activities with such events are not checked.
         for activity in self.phones.indices where !self.recordTimes.untimed.contains(activity) {
             let key = self.phones[activity].keyBytes
             guard worker.partitions[self.home(of: activity)]?.isRunning == true,

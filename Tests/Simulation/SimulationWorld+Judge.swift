@@ -401,8 +401,8 @@ extension SimulationWorld {
         return order
     }
 
-    /// Sequence number at which a worker first reported the event, or one that superseded it, as `unknown`. Its push
-    /// got no answer and was not repeated. `nil`: no worker did.
+    /// Sequence number of the evidence when a worker first made an outcome `unknown` for the event, or for an event
+    /// that superseded it. A push then got no answer and was not repeated. `nil`: there is no such outcome.
     private func givenUpAt(_ position: SourcePosition) -> Int? {
         var (at, seen) = (position, Set<SourcePosition>())
         while seen.insert(at).inserted {

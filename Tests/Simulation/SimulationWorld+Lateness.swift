@@ -43,8 +43,8 @@ extension SimulationWorld {
             var restsUntilMillis = Int64.min / 2
             /// When the last push left.
             var leftMillis = Int64.min / 2
-            /// Sequence number of the evidence for the `state` record that the next push waits for. The record must be
-            /// made at this number or later, and acknowledged. `nil`: the next push waits for no record.
+            /// The next push waits until Kafka acknowledges a `state` record that was made at this sequence number of
+            /// the evidence or later. `nil`: the next push waits for no record.
             var recordMadeAfter: Int?
             /// When the worker last got the acknowledgement of a `state` record that a push waited for.
             var recordMillis = Int64.min / 2

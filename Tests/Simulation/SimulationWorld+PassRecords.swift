@@ -6,7 +6,7 @@ import PushModel
 extension SimulationWorld {
     /// Name of a version: the life of its audience, and its stamp.
     struct VersionName: Hashable {
-        /// Index of the audience's life in the world's phones.
+        /// Index of the audience's life in `SimulationWorld.phones`.
         var audience: Int
         var stampSeconds: Int64
     }
@@ -54,7 +54,7 @@ extension SimulationWorld {
         many.openCount = ["missing", "unfinished"].map { (fields[$0] as? [Any])?.count ?? 0 }.reduce(0, +)
         let sum = Self.ends.map { many[$0] }.reduce(0, +)
         if many["members"] != sum { self.fail("\(key): \(many["members"]) members, and \(sum) are told of") }
-        // Members that had left before the answer arrived are counted without a reason.
+        // Gone or failed members that had left the audience before the answer arrived are counted without a reason.
         if many.refusedCount > many["gone"] + many["failed"] {
             self.fail("\(key): \(many.refusedCount) refused, \(many["gone"]) gone and \(many["failed"]) failed")
         }
@@ -135,7 +135,7 @@ extension SimulationWorld {
     }
 
     /// Whether the partition has counted the version all the time. It has kept its owner and its members, and there are
-    /// too few newer versions to push this one out.
+    /// too few newer versions to displace this one.
     private func isCounted(
         _ version: SimulatedAudience.Version, of audience: Int, in partition: Int32, since: Int64, until: Int64
     ) -> Bool {

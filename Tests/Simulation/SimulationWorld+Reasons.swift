@@ -135,8 +135,8 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges updates that gave way to an update that expired unsent. If an update is valid for longer than the expired
-    /// one, it must be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid
+    /// Judges updates that gave way to an update that expired unsent. Those that are valid for longer than the expired
+    /// update must be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid
     /// for longer than a newer one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }

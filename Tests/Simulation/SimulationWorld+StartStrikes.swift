@@ -31,8 +31,8 @@ extension SimulationWorld {
         return true
     }
 
-    /// Perhaps lets a worker die when it sends a start while a record of its progress is on its way to `state`. The
-    /// record may be lost.
+    /// Perhaps lets a worker die when it sends a start while a record of the worker's progress with starts is on its
+    /// way to `state`. The record may be lost.
     func strikeOverAnnouncement(_ flight: Flight, of worker: SimulatedWorker) {
         let logID = SimulatedKafka.LogID(topic: .state, partition: flight.partition)
         let isUnderWay = self.kafka.transits.contains {

@@ -4,8 +4,7 @@ import PushEngine
 import PushModel
 
 extension SimulationWorld {
-    /// Does one thing that the upstream service or an app does about an activity or channel. Usually it writes an
-    /// event.
+    /// Lets the upstream service or an app do one thing about an activity or channel. Usually this writes an event.
     func writeSomething() {
         let activity = self.drawActivity()
         if self.chance(self.plan.malformedPercent) { return self.writeMalformed(activity) }

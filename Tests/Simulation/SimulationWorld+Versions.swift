@@ -65,7 +65,7 @@ extension SimulationWorld {
     }
 
     /// Whether the audience's owner may push now, although it has not read everything that was in its logs at
-    /// assignment. An owner waits for that only for a limited time. It is also `true` if there is no owner.
+    /// assignment. An owner waits for that only for a limited time. Without an owner the result is `true`, too.
     func isOwnerBehind(_ audience: Int) -> Bool {
         let partition = self.home(of: audience)
         guard let owner = self.group.owner(of: partition),

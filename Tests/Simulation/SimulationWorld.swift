@@ -100,7 +100,7 @@ package final class SimulationWorld {
     var listedCounts: [ListReader: Int] = [:]
     /// The member that will begin to listen after the next broadcast on its audience's channel, by audience.
     var comers: [Int: Int] = [:]
-    /// When the last broadcast left to which workers must keep the minimum distance, by channel and worker.
+    /// Departure time of the last broadcast to which workers must keep the minimum distance, by channel and worker.
     var broadcastsLeft: [String: [Int: Int64]] = [:]
     /// Randomness for Kafka's refusals.
     var refusalRandom: SplitMix64

@@ -29,8 +29,8 @@ import Testing
         #expect(count > 5)
     }
 
-    /// Plays worlds that move to another cluster in the middle of the run. Logs have other offsets there, and workers
-    /// die during their first steps.
+    /// Plays worlds that move to another cluster in the middle of the run. Logs have other offsets there, and many
+    /// workers die during their first steps.
     @Test("Positions of another cluster hide nothing", arguments: 0..<2)
     func whatMovesGoesOn(fifty: UInt64) {
         var count = 0
