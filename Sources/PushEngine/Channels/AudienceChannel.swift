@@ -4,19 +4,20 @@ import PushModel
 
 extension AudienceChannels {
     enum Standing: UInt8 {
-        /// The keeper has been asked for a channel, or will be. Becomes `open` when the keeper reports one.
+        /// The keeper has been asked for a channel, or will be. The standing becomes `open` when the keeper reports
+        /// one.
         case wanted = 1
-        /// The keeper has opened the channel. Becomes `dead` when APNs says that the channel is gone, and `wanted` when
-        /// the keeper reports that the channel has vanished.
+        /// The keeper has opened the channel. The standing becomes `dead` when APNs says that the channel is gone, and
+        /// `wanted` when the keeper reports that the channel has vanished.
         case open
-        /// APNs says that the channel is gone, which the keeper will check. Becomes `open` if the keeper finds the
-        /// channel, and `wanted` if not.
+        /// APNs says that the channel is gone, which the keeper will check. The standing becomes `open` if the keeper
+        /// finds the channel or opens another, and `wanted` if the channel has vanished.
         case dead
     }
     /// What a report of the keeper changes.
     enum NewsEffect: Equatable {
         case nothing
-        /// The report changes something that has to be written down.
+        /// The keeper refuses a channel for now, and is asked again later.
         case kept
         /// The report changes something that versions say about the channel.
         case declared
@@ -47,12 +48,13 @@ extension AudienceChannels {
         private(set) var serves = false
         /// Stamp of the newest version that APNs has accepted on the channel.
         private(set) var takenStampSeconds: Int64 = 0
-        /// Stamp of the newest version whose alert needs no broadcast now: APNs has accepted the alert on the channel,
-        /// or tokens bring it.
+        /// Stamp of the newest version whose alert needs no broadcast now. APNs has accepted the alert on the channel,
+        /// a broadcast without an answer may have shown it, or tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
         /// Not 0 if APNs did not accept a version within `channel.fallback`, or the keeper found a channel that APNs
-        /// had called gone. 0 again when the channel has caught up. The value is a time, in wall milliseconds, before
-        /// which former releases broadcast nothing. This release only looks at whether the value is 0.
+        /// had called gone. 0 again when the channel has caught up, or APNs has refused a broadcast. The value is a
+        /// time, in wall milliseconds, before which former releases broadcast nothing. This release only looks at
+        /// whether the value is 0.
         private(set) var byTokenUntilMillis: Int64 = 0
         /// Whether the end of the life has been reported to the keeper.
         private(set) var isEndReported = false
@@ -83,9 +85,9 @@ extension AudienceChannels {
         /// `nil`: no alert waits.
         private var tokensFirstUntilMillis: Int64?
 
-        /// Minutes until the keeper is asked for a channel again: the first value if it has not answered, the second if
-        /// it has refused.
+        /// Minutes until a keeper that has not answered is asked for a channel again.
         static let wishEveryMinutes: Int64 = 1
+        /// Minutes until a keeper that has refused is asked for a channel again.
         static let wishAfterRefusalMinutes: Int64 = 5
         /// Minutes for which former releases do not use a channel after APNs has not accepted a version.
         static let byTokenMinutes: Int64 = 5
@@ -120,7 +122,8 @@ extension AudienceChannels {
         /// Whether the newest version is broadcast on the channel.
         var isTried: Bool { self.serves || self.isCatchingUp }
         /// Whether the channel still has to bring this version's alert. A member may have had the alert by its token
-        /// already; both ways have the same stamp.
+        /// already. Its phone then ignores the broadcast, because a version has the same stamp by token and by
+        /// broadcast.
         func owes(_ alert: Version) -> Bool {
             guard self.isCatchingUp else { return self.serves && alert.stampSeconds > self.takenAlertStampSeconds }
             return alert.stampSeconds > max(self.takenStampSeconds, self.droppedAlertStampSeconds)
@@ -203,7 +206,7 @@ extension AudienceChannels {
         /// Gives the version's broadcast a budget unit of its own.
         mutating func hasUnit(for version: Version) { self.highStampSeconds = version.stampSeconds }
         /// Leaves the alert with this stamp, and all earlier alerts, to tokens.
-        /// - Returns: `false`: the channel serves, or the alert was left to tokens before.
+        /// - Returns: `false`: the channel serves, or this alert needed no broadcast before.
         mutating func leavesAlertToTokens(upTo stampSeconds: Int64) -> Bool {
             guard !self.serves, self.takenAlertStampSeconds < stampSeconds else { return false }
             self.takenAlertStampSeconds = stampSeconds
@@ -212,7 +215,7 @@ extension AudienceChannels {
 
         // MARK: Broadcasting
 
-        /// Decides whether a version that waits to be broadcast leaves, is left to tokens, or waits on.
+        /// Decides whether a version that waits to be broadcast leaves, is left to tokens, or continues to wait.
         /// - Returns: what follows for the version.
         mutating func waits(isPaused: Bool, by rules: OwnerRules, now: EngineTime) -> WaitEffect {
             // The earliest time at which the broadcast could have left.
@@ -291,7 +294,7 @@ extension AudienceChannels {
             defer { if isRefused, self.attempt < Self.attemptMax { self.attempt += 1 } }
             return self.attempt
         }
-        /// Sets the earliest time of the next attempt. A broadcast that was not accepted does not count for the
+        /// Sets the earliest time of the next attempt. A broadcast that APNs has refused does not count for the
         /// distance between broadcasts. A broadcast without an answer does, because it may have arrived.
         /// - Parameter distanceMillis: the distance of a throttled channel; 0: it is not throttled.
         mutating func goesAgain(delayMillis: Int64, distanceMillis: Int64, now: EngineTime) {

@@ -75,7 +75,7 @@ struct AudienceChannels {
             !alert.isExpired(nowSeconds: nowSeconds)
         else { return (newest, nil) }
         if alert.stampSeconds == newest.stampSeconds || newest.fitsOnChannel(alertOf: alert) { return (newest, alert) }
-        // The alert first goes with its own version, unless the channel has shown a newer version.
+        // The alert goes first, with its own version, if the channel has brought neither that version nor a newer one.
         return alert.stampSeconds > taken ? (alert, alert) : (newest, nil)
     }
     /// The stamp up to which versions are no longer broadcast with priority 10. `Int64.max`: no version is broadcast
@@ -167,6 +167,6 @@ struct VersionChannel: Equatable {
     var isOpen: Bool
     /// Stamp of the newest version that listeners have had.
     var takenStampSeconds: Int64
-    /// Stamp of the newest version whose alert listeners have had. Tokens may have brought that alert.
+    /// Stamp of the newest version whose alert needs no broadcast now. Tokens may still be bringing that alert.
     var takenAlertStampSeconds: Int64
 }

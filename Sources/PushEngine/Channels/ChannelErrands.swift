@@ -22,13 +22,13 @@ struct ChannelErrand {
     var body: [UInt8] = []
     var priority = PushPriority.low
     var expirationSeconds: Int64 = 0
-    /// Stamps of an audience's broadcast: the stamp of the version, and the stamp of the version whose alert is sent
-    /// with it; 0: none.
+    /// Stamp of the version that an audience's broadcast brings; 0: the request is another one, or has not left.
     var stampSeconds: Int64 = 0
+    /// Stamp of the version whose alert the broadcast brings; 0: it brings no alert.
     var alertStampSeconds: Int64 = 0
-    /// When the request was handed over (steady clock).
+    /// When the request began to wait for a connection (steady clock).
     var askedMillis: Int64
-    /// What is known of a traced broadcast when it leaves; `nil`: it is not traced.
+    /// What is known of a traced broadcast when it leaves; `nil`: the request has not left, or is not traced.
     var traced: TracedBroadcast?
 }
 
@@ -36,8 +36,8 @@ struct ChannelErrand {
 struct ChannelErrands {
     /// Maximum wait for a connection. A request that waits longer is given up: it certainly has not left.
     static let waitMillisMax: Int64 = 15_000
-    /// The mark by which numbers of errands differ from numbers of pushes and questions. The highest bit of the lower
-    /// half is set, and the next bit is not.
+    /// The mark by which numbers of errands differ from numbers of pushes and questions: in the number's lower half,
+    /// the highest bit is set, and the next bit is not.
     private static let mark: UInt64 = 0x8000_0000
 
     private var waiting: [UInt16: Deque<ChannelErrand>] = [:]

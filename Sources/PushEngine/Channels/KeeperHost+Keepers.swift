@@ -95,7 +95,7 @@ extension KeeperHost {
     }
 
     // MARK: Wishes of owners
-    /// Takes an owner's wish. The record's offset is resolved once what follows from the wish is durable.
+    /// Takes an owner's wish. The offset of the wish's record is resolved once what follows from the wish is durable.
     mutating func takeWish(_ wish: BusRecord.ChannelWish, key: Span<UInt8>, in core: inout ShardCore, now: EngineTime) {
         guard let app = core.memory.app(named: wish.bundleID), (try? EventRules.checkKey(key)) != nil else { return }
         let partition = core.intake.partition
@@ -214,7 +214,7 @@ extension KeeperHost {
                     token: UInt32(truncatingIfNeeded: write))), partition: hosted.partition, in: &core.memory)
         core.journal.writeKept(
             key, channel: channel, of: hosted.partition, acknowledgement: acknowledgement, in: &core.memory)
-        // A request, or the offset of a record, waits until this record is written.
+        // A request of the keeper, or the offset of an owner's wish, waits until Kafka has this record.
         core.journal.batch.isUrgent = true
     }
     private mutating func ask(

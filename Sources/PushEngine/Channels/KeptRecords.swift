@@ -21,7 +21,7 @@ struct KeptRecords {
         get { self.channels[partition]?[key] }
         set {
             func name(_ id: [UInt8]) -> Name { Name(bundleID: key.bundleID, environment: key.environment, id: id) }
-            // Another channel may have got the id since.
+            // By now the id may belong to another channel.
             if let old = self.channels[partition]?[key], self.keys[partition]?[name(old.id)] == key {
                 self.keys[partition]?[name(old.id)] = nil
             }

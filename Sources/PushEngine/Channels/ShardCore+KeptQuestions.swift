@@ -11,7 +11,8 @@ import PushModel
 /// an id that is kept later. The answer "yes" is not written down; a new owner asks again with the next event.
 extension ShardCore {
     // MARK: The channel's partition
-    /// Asks the keeper if the slot's question is due: for the first time, or again because no answer has come.
+    /// If the slot's question is due, asks the keeper. The question is due for the first time, or again because no
+    /// answer has arrived.
     mutating func askKeeper(_ slot: SlotID, now: EngineTime) {
         guard self.memory.slots[slot].errand == .keeperQuestion, self.memory.slots[slot].pending.isSome,
             self.dispatch.keeperQuestionDueMillis(slot, in: self.memory) <= now.steadyMillis
@@ -33,8 +34,8 @@ extension ShardCore {
         self.dispatch.keeperQuestionLeft(slot, in: &self.memory, now: now)
     }
 
-    /// Rejects an event if too many channels already wait for their keeper. This happens if a publisher makes up ids,
-    /// or uses many new ids while no keeper answers.
+    /// Rejects an event if too many channels already wait for their keeper's answer. This happens if a publisher makes
+    /// up ids, or uses many new ids while no keeper answers.
     func checkRoom(channel key: Span<UInt8>, app: UInt16, partition: PartitionIndex) throws(EventRejection) {
         let waitingMax = self.memory.configuration.settings.channelsAskingMax
         guard self.dispatch.keeperQuestionsPending >= waitingMax,

@@ -4,7 +4,8 @@ import PushModel
 
 /// Sends requests about channels, and takes their answers.
 extension ShardEngine {
-    /// Fills `request` with the next request of a route; `false`: none waits.
+    /// Fills `request` with the next request of a route. Broadcasts that have nothing left to send are dropped.
+    /// - Returns: `false`: no request leaves.
     mutating func nextChannelErrand(route: UInt16, into request: inout PushRequest, now: EngineTime) -> Bool {
         while var errand = self.core.errands.popFirst(route: route) {
             if case .audience = errand.sender, !self.publisher.fillBroadcast(&errand, in: &self.core, now: now) {

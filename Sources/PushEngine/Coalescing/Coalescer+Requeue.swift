@@ -101,13 +101,13 @@ extension Coalescer {
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[first].isStart {
-                // A slot has no third update, so `pending` ends. The update behind has the newest content. The alert
-                // that kept the two apart is dropped for lack of room.
+                // A slot has no third update, so `pending` ends. The update behind it has the newest content. The alert
+                // of `pending` is dropped for lack of room.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // A slot has no third update, so the first ends. The two others have the newest alert and the newest
-                // content.
+                // A slot has no third update, so `first` ends. `pending` and the update behind it have the newest alert
+                // and the newest content.
                 self.supersedeAll(of: first, intoNewestOf: pending, in: &memory)
                 memory.updates.release(first)
                 memory.slots[slot].pending = pending
@@ -122,8 +122,8 @@ extension Coalescer {
         self.requeueInFlight(slot, in: &memory)
     }
 
-    /// Merges those events of `behind` that are older than the failed update's newest event. The device would ignore
-    /// the older events if they were sent after the failed update.
+    /// Merges `behind` into the failed update if the newest event of `behind` is older than the failed update's newest
+    /// event. The device would ignore `behind` after the failed update.
     private mutating func foldOlderBehind(_ slot: SlotID, into failed: UpdateID, in memory: inout ShardMemory) {
         let behind = memory.slots[slot].behind
         guard behind.isSome, !memory.updates[failed].isStart, !memory.updates[behind].isEnd,
@@ -148,7 +148,7 @@ extension Coalescer {
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: true,
                 in: &memory)
             if fits { continue }
-            // The event always fits, because it has no alert to carry.
+            // Without an alert to carry, the event always fits.
             _ = self.fold(
                 into: first, mergedCount: mergedCount, priority: priority, isReplay: isReplay, carries: false,
                 in: &memory)
@@ -156,7 +156,8 @@ extension Coalescer {
         memory.updates.release(behind)
     }
 
-    /// Drops waiting events that are older than the newest event that APNs has accepted. The device would ignore them.
+    /// Drops waiting events that are older than the newest event that APNs has accepted, because the device would
+    /// ignore them. An `end`, and a start with its events, stay.
     @inline(__always) mutating func dropOlderThanAccepted(_ slot: SlotID, in memory: inout ShardMemory) {
         let accepted = memory.slots[slot].lastAcceptedSeconds
         if memory.slots[slot].pending.isSome { self.dropPending(slot, olderThan: accepted, in: &memory) }

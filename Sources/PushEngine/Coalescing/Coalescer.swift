@@ -12,7 +12,7 @@ import PushModel
 /// Kafka, time-outs, or when something may leave. The engine settles `endings`, and lets `Dispatch` look at the slot
 /// again.
 struct Coalescer: ~Copyable {
-    /// The event that is being taken in.
+    /// The event that is being merged. It has just arrived, or has waited before.
     var scratchLayer = Layer()
     /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
     private(set) var endings: [Ending] = []
@@ -90,7 +90,7 @@ struct Coalescer: ~Copyable {
         let target = behind.isSome ? behind : pending
         if self.fold(into: target, mergedCount: 1, priority: priority, isReplay: isReplay, carries: true, in: &memory) {
             if behind.isSome, !memory.updates[pending].isStart, !memory.updates[behind].top.alert.isEmpty {
-                // `pending` had to go first only because of its alert.
+                // `pending` had to go first only because of its alert, and `behind` now has a newer one.
                 self.replacePendingByBehind(slot, in: &memory)
             }
             return
@@ -113,7 +113,7 @@ struct Coalescer: ~Copyable {
     }
 
     /// Replaces `pending` with `behind`, because `pending` no longer has to go first. The alert of `behind` is newer
-    /// than the alert of `pending`, or an arriving start brings a newer one.
+    /// than the alert of `pending`, or the arriving event brings a newer one.
     private mutating func replacePendingByBehind(_ slot: SlotID, in memory: inout ShardMemory) {
         let pending = memory.slots[slot].pending
         let behind = memory.slots[slot].behind
@@ -127,7 +127,8 @@ struct Coalescer: ~Copyable {
         memory.updates.release(pending)
     }
 
-    /// Merges a start that arrives while updates wait for a token. The result is one start with the newest content.
+    /// Merges a start that arrives while updates wait for a token. The result is one start with the newest content. If
+    /// that content does not fit into an older start, or is an `end`, it follows the start.
     private mutating func mergeStart(
         _ start: StartPart, into slot: SlotID, priority: PushPriority, isReplay: Bool, in memory: inout ShardMemory,
         now: EngineTime

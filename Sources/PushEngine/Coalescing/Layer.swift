@@ -22,28 +22,31 @@ struct Layer {
     /// The event's own value for the header `apns-expiration`; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?
     var isEnd = false
-    /// Whether the event may be on the phone already. An attempt to send it, or an event that it replaced, got no
-    /// answer. Or a former owner may have sent it.
+    /// Whether the event may be on the phone already. An attempt to send it, or to send an event that it replaced, got
+    /// no answer. Or a former owner may have sent it.
     var mayBeSent = false
     /// Whether the event is the `start` itself.
     var isStart = false
-    /// Whether a state record that holds the event has been written. If so, no ledger entry guards its outcome.
+    /// Whether a state record that holds the event has been written. If so, no ledger entry guards the event's outcome.
     var isWritten = false
     /// Whether an alert of the event was withdrawn: its own, or an alert taken over from another event.
     var alertIsWithdrawn = false
     /// Whether the alert in `blob` is from an event that this one replaced.
     var alertIsInherited = false
-    /// Whether the content-state, the relevance-score and the stale date are from an event that this one replaced. Only
-    /// an `end` takes them over.
+    /// Whether the content-state is from an event that this one replaced. Only an `end` takes it over.
     var contentIsInherited = false
+    /// Whether the relevance-score was taken over together with the content-state.
     var scoreIsInherited = false
+    /// Whether the stale date was taken over together with the content-state.
     var staleDateIsInherited = false
     /// Whether what happens to the event is traced. This is not written down, because only this process keeps the
     /// trace.
     var isTraced = false
-    /// Timestamps of the events that the alert and the content-state are from. Parts that are older than what the
-    /// device has are dropped (`dropInherited`).
+    /// Timestamp of the event that the alert is from. An alert that was taken over is dropped if it is older than what
+    /// the device has (`dropInherited`).
     var alertSeconds: Int64 = 0
+    /// Timestamp of the event that the content-state is from. A content-state that was taken over is dropped like an
+    /// alert.
     var contentSeconds: Int64 = 0
     var content = PayloadContent()
     var alert = ByteRange()
@@ -66,11 +69,12 @@ struct Layer {
         self.alertIsInherited || self.contentIsInherited || self.scoreIsInherited || self.staleDateIsInherited
     }
 
-    /// Whether some part of this event was taken over from the older one, or both took it over from the same event.
+    /// Whether this event's content-state or alert was taken over from the older event, or both events took it over
+    /// from the same one.
     func isShared(with older: Layer) -> Bool {
         self.contentIsInherited && self.contentSeconds == older.contentSeconds || self.sharesAlert(with: older)
     }
-    /// Whether this event's alert was taken over from the older one, or both took it over from the same event.
+    /// Whether this event's alert was taken over from the older event, or both events took it over from the same one.
     func sharesAlert(with older: Layer) -> Bool {
         self.alertIsInherited && !older.alert.isEmpty && self.alertSeconds == older.alertSeconds
             && self.blob[self.alert.range] == older.blob[older.alert.range]
@@ -141,8 +145,8 @@ struct Layer {
         }
     }
 
-    /// Removes the bytes that no range covers. Otherwise copies of an alert that is taken over and given back with
-    /// every attempt would pile up. This method changes the ranges, so it must not run between saving `parts` and
+    /// Removes the bytes that no range covers. An alert may be taken over and given back at every attempt, and its
+    /// copies would pile up otherwise. This method changes the ranges, so it must not run between saving `parts` and
     /// putting them back.
     mutating func dropUncoveredBytes() {
         let covered =

@@ -11,7 +11,7 @@ import PushModel
 /// record.
 struct Update {
     /// Maximum number of older events that an update keeps. When there are this many, a newer event that expires before
-    /// all of them drops the oldest.
+    /// all of them drops the oldest, but never the event that starts a card.
     static let underMax = 4
 
     var slot = SlotID.none
@@ -72,8 +72,8 @@ struct Update {
     /// Number of events whose outcome is still open.
     var eventCount: Int { 1 + self.under.count }
 
-    /// Counts an attempt that got no answer. The update's newest event may be on the phone. So may events beneath it,
-    /// if it had taken over parts of them.
+    /// Counts an attempt that got no answer. The update's newest event may be on the phone. An event beneath may also
+    /// be there if the newest event had taken over parts of it.
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
