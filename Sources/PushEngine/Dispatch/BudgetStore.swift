@@ -60,7 +60,7 @@ struct BudgetStore: ~Copyable {
         return held + (self.budgets[id].inFlight ? 1 : 0)
     }
 
-    /// Milliseconds until each answered unit returns, the first to return first.
+    /// Milliseconds until each unit returns, the first to return first. A unit in flight is not included.
     func returnsMillis(_ id: BudgetID, nowMillis: Int64) -> [Int64] {
         guard id.isSome else { return [] }
         return self.budgets[id].answers.compactMap { answer in
@@ -72,7 +72,8 @@ struct BudgetStore: ~Copyable {
     /// Whether a unit is in flight.
     func isInFlight(_ id: BudgetID) -> Bool { id.isSome && self.budgets[id].inFlight }
 
-    /// Answer times of the units out, oldest first. Valid until the budget changes, because the budget owns the array.
+    /// Answer times of the units that are out, oldest first. The pointer is valid until the budget changes, because the
+    /// budget owns the array.
     @unsafe func answers(_ id: BudgetID) -> UnsafeBufferPointer<Int64> {
         guard id.isSome else { return unsafe UnsafeBufferPointer(start: nil, count: 0) }
         return unsafe self.budgets[id].answers.withUnsafeBufferPointer { unsafe $0 }

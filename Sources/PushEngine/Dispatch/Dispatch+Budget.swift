@@ -2,8 +2,8 @@ import PushModel
 
 /// Counts what an attempt costs: units of the budget, the distance to the next push, and the wait after a failure.
 extension Dispatch {
-    /// Number of units that the pending update may use. The reserve is for pushes with an alert, for starts and for
-    /// ends.
+    /// Maximum number of units that may be out, the pending update's own included. The reserve is for pushes with an
+    /// alert, for starts and for ends.
     func budgetLimit(_ slot: SlotID, update: UpdateID, in memory: borrowing ShardMemory) -> Int {
         let app = Int(memory.slots[slot].app)
         // A budget that is configured for channels has no reserve.
@@ -19,8 +19,8 @@ extension Dispatch {
         return isReserved ? limit : max(0, limit - memory.configuration.apps[app].budgetReserve)
     }
 
-    /// Takes a unit for a push with high priority, if the budget allows it.
-    /// - Returns: the priority the push leaves with.
+    /// Takes a unit if the update has high priority and the budget has room. An unlimited budget takes no unit.
+    /// - Returns: the priority with which the push leaves. If the budget has no room, the priority is low.
     @inline(__always) private mutating func takeBudget(
         _ slot: SlotID, update: UpdateID, in memory: inout ShardMemory, now: EngineTime
     )
@@ -69,7 +69,7 @@ extension Dispatch {
     }
 
     /// Counts a unit for the push that a former owner may have sent without a record in `state` (contract: The budget).
-    /// Several owners may have died one after the other before these events were recorded. Each of them counts for one
+    /// Several owners may have died one after the other without recording the push. Each of these owners counts for one
     /// unit, dated when its successor took over. Units are counted at most once per slot and assignment.
     /// - Parameter recordMillis: when the first event that may have been sent was written.
     mutating func countUnrecordedPush(

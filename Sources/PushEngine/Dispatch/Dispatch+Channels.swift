@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// Rules for channels: their distance, and the question about what a channel stores. The question leaves before the
-/// first broadcast.
+/// Rules for channels: the distance between broadcasts, and the question about what a channel stores. The question
+/// leaves before the first broadcast.
 extension Dispatch {
     /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards the broadcast
     /// leaves without the answer, and reaches only phones that are on.
@@ -64,8 +64,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Makes the question the slot's errand if it is not known what the channel stores. A route for questions must be
-    /// configured, and no question may have failed lately. Otherwise the broadcast is the errand.
+    /// Makes the question the slot's errand, unless it is known what the channel stores, a question is unanswered or
+    /// has failed lately, or no route for questions is configured. Otherwise the broadcast is the errand.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =

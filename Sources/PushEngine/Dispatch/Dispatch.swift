@@ -3,8 +3,8 @@ import PushModel
 /// Decides what leaves next, and when a slot is looked at again: lanes with their ready queues and gates, deadlines,
 /// budgets, retries.
 ///
-/// It alone writes the slot's fields for these decisions (its row in the table of `Slot`). It only reads what the slot
-/// will send.
+/// `Dispatch` alone writes the slot's fields for these decisions (its row in the table of `Slot`). It only reads what
+/// the slot will send.
 struct Dispatch: ~Copyable {
     /// The lanes, by `LaneIndex(app:environment:errand:)`.
     var lanes = NumberedArray<LaneIndex, Lane>()
@@ -93,7 +93,7 @@ struct Dispatch: ~Copyable {
         return self.routes[Int(route)].lanes[index]
     }
 
-    /// Takes the first slot out of a lane's ready queue: high before low priority, oldest first.
+    /// Takes the next slot out of a lane's ready queue, in the order of `ReadyQueue`; `nil`: none may leave.
     @inline(__always) mutating func popReady(lane: LaneIndex, in memory: inout ShardMemory) -> SlotID? {
         guard self.lanes[lane].readyCount > 0, !self.lanes[lane].gate.isClosed,
             let entry = self.lanes[lane].ready.popFirst(
@@ -197,8 +197,8 @@ struct Dispatch: ~Copyable {
         if memory.slots[slot].isCountedPending { self.countPending(slot, 1, in: memory) }
     }
 
-    /// Removes the slot from every queue, because it is about to be removed. Entries of a ready queue may stay, because
-    /// they are only hints.
+    /// Removes the slot from every queue and count, because the slot is forgotten. Its entries in a ready queue may
+    /// stay, because they are only hints.
     mutating func letGo(_ slot: SlotID, in memory: inout ShardMemory) {
         self.leaveReadyQueue(slot, in: &memory)
         self.deadlines.remove(slot)
@@ -262,7 +262,8 @@ struct Dispatch: ~Copyable {
     enum Readiness: Equatable {
         case ready
         case at(millis: Int64)
-        /// The update waits for an event from outside: an answer, a token or an acknowledgement.
+        /// Time alone changes nothing. There is no update, or it waits for something else, such as an answer, a token
+        /// or an acknowledgement.
         case blocked
     }
 
@@ -319,8 +320,8 @@ struct Dispatch: ~Copyable {
         return since + memory.configuration.apps[Int(memory.slots[slot].app)].registrationWaitMillis
     }
 
-    /// When a pending update has waited long enough to be written down (steady clock). For this reason a slot is
-    /// written at most once in `pendingDurableAfterMillis`.
+    /// When a pending update has waited long enough to be written down (steady clock). A slot is written for this
+    /// reason at most once in `pendingDurableAfterMillis`.
     private func durableDueMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let pending = memory.slots[slot].pending
         let held = memory.updates[pending].firstUnsentMillis + memory.configuration.settings.pendingDurableAfterMillis

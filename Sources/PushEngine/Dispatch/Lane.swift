@@ -6,7 +6,7 @@ struct Lane {
     /// The lane's route; `nil`: the app has none in this environment, or the errand needs none.
     var route: UInt16?
     var ready = ReadyQueue()
-    /// Number of slots in `ready`.
+    /// Number of valid entries in `ready`.
     var readyCount = 0
     /// Number of slots with something to send or in flight.
     var pendingSlots = 0

@@ -25,7 +25,7 @@ extension PushRequest {
 
 /// Composes the request of a push: token, headers and payload of what a slot has in flight.
 enum PushComposer {
-    /// Fills `request` with what the slot sends now, and remembers the hash of the token.
+    /// Fills `request` with what the slot sends now, and remembers the hash of the token or of the channel's id.
     static func fill(_ request: inout PushRequest, update: UpdateID, in memory: inout ShardMemory, now: EngineTime) {
         let slot = memory.updates[update].slot
         let kind: EventKind =
@@ -66,7 +66,7 @@ enum PushComposer {
             alert: blob.span.extracting(memory.updates[update].top.alert.range), to: &body)
     }
 
-    /// Appends a phone's token in hex, or a channel's id as it is, and remembers its hash.
+    /// Appends a phone's token in hex, or a channel's id as it is. Remembers the hash of the token or id.
     @inline(__always) private static func appendTarget(
         of update: UpdateID, slot: SlotID, in memory: inout ShardMemory, to target: inout [UInt8]
     ) {

@@ -35,8 +35,8 @@ struct RollingBudget {
         self.inFlight = false
     }
 
-    /// When fewer than `limit` units will be out if nothing else happens (steady clock); `nil`: that needs the answer
-    /// to the push in flight.
+    /// When fewer than `limit` units will be out if nothing else happens (steady clock); `nil`: not before the push in
+    /// flight is answered, or never.
     func returnMillis(limit: Int) -> Int64? {
         let held = self.inFlight ? 1 : 0
         guard limit > held else { return nil }
@@ -52,15 +52,16 @@ struct RollingBudget {
         self.inFlight = false
     }
 
-    /// Adds a unit found in `state`, `ageMillis` old by the wall clock. A negative age (the clock stepped back) counts
-    /// as 0.
+    /// Adds a unit found in `state`, `ageMillis` old by the wall clock, unless it has returned. A negative age (the
+    /// clock stepped back) counts as 0.
     mutating func restore(ageMillis: Int64, nowMillis: Int64) {
         let age = max(0, ageMillis)
         guard age < Self.windowMillis else { return }
         self.answers.append(max(nowMillis - age, self.answers.last ?? Int64.min))
     }
 
-    /// Number of units that have returned by `nowMillis`. It is also the index of the first unit that has not.
+    /// Number of units in `answers` that have returned by `nowMillis`. It is also the index of the first unit that has
+    /// not returned.
     func firstHeld(nowMillis: Int64) -> Int {
         var index = 0
         while index < self.answers.count, self.answers[index] + Self.windowMillis <= nowMillis { index += 1 }

@@ -4,8 +4,8 @@ import PushModel
 /// What one answer of APNs means for the push that it answers. The same rule holds for activities, channels, members
 /// and start members.
 ///
-/// The part of the engine that sent the push carries the consequence out. Connections and keepers of channels judge
-/// answers by rules of their own.
+/// The part of the engine that sent the push carries the consequence out. Connections, and keepers that make, list or
+/// delete channels, judge answers by rules of their own.
 struct VerdictConsequence: Equatable {
     /// What the answer says about the device token.
     enum Token: Equatable {

@@ -12,7 +12,7 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
         public var out: Int
         /// Number of units that may be used now by pushes with an alert and by `end`.
         public var left: Int
-        /// Seconds until each answered unit returns, in ascending order. The unit in flight is not included.
+        /// Seconds until each unit returns, in ascending order. The unit in flight is not included.
         public var returnsInSeconds: [Int64]
         /// What happens when the budget is spent.
         public var policy: String
@@ -63,15 +63,15 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     /// Milliseconds until a push may leave, because of the minimum distance between two pushes, or the wait after a
     /// failure.
     public var restMillis: Int64
-    /// Milliseconds until the pending push is given up, because it has no usable token; `nil`: the push needs no token,
-    /// or has one.
+    /// Milliseconds until the pending push is given up, because it has no usable token; `nil`: there is no pending
+    /// push, or it needs no token, or has one.
     public var tokenWaitMillis: Int64?
     /// Number of failed attempts in a row.
     public var attempts: Int
     /// How often in a row APNs has said that the token died before it was registered. The first such answers are not
     /// believed (`TokenRefusalNotice.earlierDeathsIgnoredMax`): the token is kept, and tried again.
     public var earlierDeaths = 0
-    /// Whether the record of the activity's last push is unacknowledged. Nothing leaves before it is acknowledged.
+    /// Whether nothing leaves before Kafka has acknowledged a `state` record, usually that of the activity's last push.
     public var awaitsRecord: Bool
 }
 

@@ -13,7 +13,7 @@ struct MarkerRecord: Equatable {
     var partitionCount: Int32
     /// Kafka's name of the cluster; empty: not known.
     var clusterID: [UInt8]
-    /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
+    /// Records of `state` below this offset have void positions, which are from another cluster, or from before the
     /// topics were made anew. -1: no positions are void.
     var voidBefore: Int64 = -1
 

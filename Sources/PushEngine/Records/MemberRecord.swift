@@ -27,9 +27,9 @@ struct MemberRecord: Equatable {
     /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved to this audience from
     /// another one within the hour.
     var reference: UInt64 = 0
-    /// First position of the member's last record, if that record was forwarded.
+    /// First position of the last event about the member, if that event was forwarded.
     var origin: Origin?
-    /// First position of the last forwarded record that came from another partition than the one in `origin`.
+    /// First position of the last forwarded event about the member from another partition than that of `origin`.
     var formerOrigin: Origin?
     /// Whether this is a former member.
     var hasLeft = false

@@ -22,8 +22,8 @@ struct PassesRecord {
     /// without newer content.
     var alertReport: CrowdReport?
 
-    /// One pass as it is written down. Its position is in the first lap of the ring. Ends of rounds are lowered by the
-    /// same number of laps, and may be in later laps.
+    /// One pass as it is written down. Its position is lowered by whole laps to the first lap of the ring. Ends of
+    /// rounds are lowered by as many laps, and may be in later laps.
     struct PassPart {
         var environment = PushEnvironment.production
         /// The channel that the pass's members listen on; `nil`: they listen on none.
@@ -40,9 +40,9 @@ struct PassesRecord {
         /// owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
         /// Positions of members that the round skips because they have been served. If a channel brings the version,
-        /// they were served by token. `quiet` has the positions of members that get no alert, because they joined after
-        /// it.
+        /// they were served by token.
         var skipped: [Int64] = []
+        /// Positions of members that get no alert, because they joined after it.
         var quiet: [Int64] = []
     }
     /// What the record says about a pass whose members listen on a channel.

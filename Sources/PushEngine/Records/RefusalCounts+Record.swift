@@ -1,6 +1,6 @@
 import PushModel
 
-/// Writes and reads how often APNs gave each reason, for reports.
+/// Writes and reads how often APNs gave each reason, in progress records and in reports.
 extension RefusalCounts {
     func write(to writer: inout ByteCursor) {
         writer.unsigned(UInt64(self.all.count))

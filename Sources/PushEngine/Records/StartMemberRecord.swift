@@ -73,7 +73,7 @@ extension StartMemberRecord {
 }
 
 extension StartMemberRecord {
-    /// A member whose record has a mark, as a restore has read it.
+    /// The mark in a member's record, and the record's offset, as a restore has read them.
     struct RestoredMark {
         var mark: Mark
         var start: StartStamp

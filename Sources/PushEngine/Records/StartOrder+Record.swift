@@ -22,7 +22,8 @@ extension StartOrder {
     }
 }
 
-/// Writes and reads a start's life as its difference to the stamp. The two are close, so the difference is short.
+/// Writes and reads a start's life as its difference to the stamp. Life and stamp are close, so the difference is
+/// short.
 extension StartStamp {
     func writeLife(to writer: inout ByteCursor) { writer.signed(self.life &- self.stampSeconds) }
     /// Reads the life.

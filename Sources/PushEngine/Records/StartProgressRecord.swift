@@ -9,13 +9,15 @@ struct StartProgressRecord: Equatable {
         var horizon: Int64 = 0
         /// Late members whose record is below this offset are announced, as members before `horizon` are.
         var lateOffset: Int64 = 0
-        /// Number of announced members whose push is unanswered.
+        /// Number of announced members whose result is not known from an answer.
         var unansweredCount: UInt64 = 0
-        /// Positions of announced members that certainly were not sent the start, in ascending order.
+        /// Positions of announced members that the next owner sends the start, in ascending order. They certainly were
+        /// not sent it, or `start.on-unknown` says to send it again.
         var named: [Int64] = []
-        /// The first position up to the horizon whose members have not been met; `nil`: the record does not say.
+        /// The first position whose members the round has not met, at most `horizon`; `nil`: the record does not say.
         var unmet: Int64?
-        /// Positions of other announced members whose push is unanswered, at most `unansweredMax`.
+        /// Positions of announced members whose push is unanswered, and that the round has met or that are late. There
+        /// are at most `unansweredMax`.
         var unanswered: [Int64] = []
     }
     /// Maximum number of members that are listed one by one.

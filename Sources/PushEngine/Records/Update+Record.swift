@@ -20,7 +20,7 @@ extension Update {
         let flags = try reader.byte()
         guard flags < 64, flags & 17 != 17 else { throw .malformed("update flags \(flags)") }
         self.priority = flags & 1 != 0 ? .high : flags & 16 != 0 ? .lowest : .low
-        // The owner that wrote the record may have sent the update since.
+        // The owner that wrote the record may have sent the update afterwards.
         self.containsReplay = true
         self.isAnnounced = flags & 8 != 0
         self.withdrawsAlert = flags & 32 != 0

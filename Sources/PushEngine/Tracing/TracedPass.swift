@@ -55,7 +55,7 @@ public struct TracedMemberPush: Sendable, Equatable {
 
 /// Why a pass is no longer traced.
 public enum PassEnd: Sendable, Equatable {
-    /// Every member has what it was due.
+    /// No member is owed what the pass brings.
     case finished
     /// A newer version has replaced what the pass brings.
     case superseded
@@ -65,7 +65,7 @@ public enum PassEnd: Sendable, Equatable {
     case paused
     /// The audience is over.
     case voided
-    /// The partition belongs to another worker, which continues the pass.
+    /// The partition has left. Its next owner continues the pass.
     case handedOver
 }
 

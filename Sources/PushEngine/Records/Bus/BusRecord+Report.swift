@@ -9,7 +9,8 @@ extension BusRecord {
         var life: Int64 = 0
         /// Stamp up to which this partition no longer sends versions with priority 10.
         var doneStampSeconds: Int64 = 0
-        /// Whether no member of this partition is owed the version that `counts` is about.
+        /// Whether no member of this partition is owed the version that `counts` is about. A report on a start leaves
+        /// it `false`.
         var isFinished = false
         var counts = CrowdReport()
         /// Report on a start; `nil`: the report is on a version.

@@ -1,8 +1,8 @@
 import PushModel
 
 extension BusRecord {
-    /// The message of an audience's owner to a partition that a life of the audience is over. The key is the audience's
-    /// id.
+    /// The message by which an audience's owner informs a partition that a life of the audience is over. The key is the
+    /// audience's id.
     struct Void: Equatable {
         var bundleID: [UInt8] = []
         var life: Int64 = 0

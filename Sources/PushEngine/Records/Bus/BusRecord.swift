@@ -27,7 +27,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     /// A kind that a later release has added. The kind's name is then passed on instead of the record's `traceparent`.
     case unknown
 
-    /// The header's value; `nil`: there is no header.
+    /// The header's value; `nil`: an event has no header, and the name of an unknown kind is not kept here.
     public var name: StaticString? {
         switch self {
         case .event, .unknown: nil
