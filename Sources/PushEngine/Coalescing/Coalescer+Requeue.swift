@@ -189,16 +189,10 @@ extension Coalescer {
         if dropsAlert { memory.updates[update].dropAlert() }
     }
 
-    /// Marks all events of the update as perhaps sent by a former owner.
-    mutating func markMayBeSent(_ update: UpdateID, in memory: inout ShardMemory) {
-        memory.updates[update].top.mayBeSent = true
-        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = true }
-    }
-
-    /// Takes back `markMayBeSent`: a former owner has certainly sent nothing of the update.
-    func markUnsent(_ update: UpdateID, in memory: inout ShardMemory) {
-        memory.updates[update].top.mayBeSent = false
-        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = false }
+    /// Sets whether a former owner may have sent the update's events, for all of them.
+    func mark(_ update: UpdateID, mayBeSent: Bool, in memory: inout ShardMemory) {
+        memory.updates[update].top.mayBeSent = mayBeSent
+        for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = mayBeSent }
     }
 
     // MARK: From `state`

@@ -79,7 +79,7 @@ extension ShardEngine {
             if !isDead, !self.core.memory.slots[slot].couldBeReached,
                 !self.core.journal.isBehind(self.core.memory.slots[slot].partition, in: self.core.memory)
             {
-                self.core.coalescer.markUnsent(update, in: &self.core.memory)
+                self.core.coalescer.mark(update, mayBeSent: false, in: &self.core.memory)
             }
             self.endPending(
                 slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? deadCause : .noToken)

@@ -230,7 +230,7 @@ extension ShardEngine {
             }
             guard couldBeSent else { continue }
             // An update that waited when the record was written may have left since.
-            self.core.coalescer.markMayBeSent(update, in: &self.core.memory)
+            self.core.coalescer.mark(update, mayBeSent: true, in: &self.core.memory)
         }
         guard self.core.memory.slots[slot].inFlight.isSome else {
             if couldBeSent, self.core.memory.slots[slot].behind.isSome {

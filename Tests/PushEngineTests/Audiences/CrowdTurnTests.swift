@@ -191,7 +191,7 @@ import Testing
     @Test func aStartIsQueuedWhenItMayLeave() {
         let scene = Scene()
         _ = scene.beginStart()
-        _ = scene.queueStarts(mayWrite: false, mayStart: false)
+        _ = scene.queueStarts(mayWrite: false)
         _ = scene.queueStarts(mayStart: false)
         #expect(scene.lanes[scene.lane].passes.isEmpty)
         for _ in 0..<2 { _ = scene.queueStarts() }

@@ -262,7 +262,7 @@ import Testing
         bench.coalescer.markUnknown(bench[bench.slot].inFlight, dropsAlert: dropsAlert, in: &bench.memory)
         #expect(bench.inFlight?.alertText == (dropsAlert ? "" : "ding"))
         #expect(bench.inFlight?.top.mayBeSent == true && bench.inFlight?.under.first?.mayBeSent == false)
-        bench.coalescer.markMayBeSent(bench[bench.slot].inFlight, in: &bench.memory)
+        bench.coalescer.mark(bench[bench.slot].inFlight, mayBeSent: true, in: &bench.memory)
         #expect(bench.inFlight?.under.first?.mayBeSent == true)
     }
 }

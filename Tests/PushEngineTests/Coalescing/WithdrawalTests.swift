@@ -45,7 +45,7 @@ import Testing
         h.update(4, at: 15, more: Self.null)
         h.advance(1_000)
         let push = h.deliver()
-        #expect(push?.n == 2 && push?.alert == (padding > 1_000 ? nil : push?.alert))
+        #expect(push?.n == 2 && push?.alert == nil)
         h.advance(20_000)
         while let more = h.take() { h.answer(more, .accepted) }
         #expect(h.outcomes(of: content) == ["delivered"])

@@ -323,8 +323,8 @@ import Testing
         }
     }
 
-    /// `state` has spent units of a channel, but the channel's budget has been removed from the settings. A broadcast
-    /// still leaves, and any answer to it is taken without a fault.
+    /// `state` has spent units of a channel, but the channel's budget has been removed from the settings. Broadcasts
+    /// keep priority 10, whatever APNs answers to the first.
     @Test func aBudgetThatWasTakenAwayIsForgotten() throws {
         let before = Self.harness { $0.channelBudgetPerHour = 5 }
         before.broadcast(n: 1)
@@ -338,7 +338,14 @@ import Testing
             #expect(h.counters.channels == 1)
             h.advance(60_000)
             h.broadcast(n: 2)
-            h.answer(try #require(h.take(route: 2)), answer)
+            let push = try #require(h.take(route: 2))
+            #expect(push.priority == 10)
+            h.answer(push, answer)
+            for n in 3...10 {
+                h.advance(60_000)
+                h.broadcast(n: n)
+                #expect(h.deliver(route: 2)?.priority == 10)
+            }
         }
     }
 

@@ -76,11 +76,15 @@ import Testing
     @Test(arguments: [true, false]) func itIsForgotten(byRegistration: Bool) throws {
         let h = Self.harness()
         h.answer(try #require(h.take()), Self.answer)
-        if byRegistration { h.register(token: "ee02") }
-        h.advance(61_000)
-        h.deliver()
-        h.advance(200)
+        #expect(Self.report(h)?.earlierDeaths == 1)
+        if byRegistration {
+            h.register(token: "ee02")
+        } else {
+            h.advance(61_000)
+            h.deliver()
+        }
         #expect(Self.report(h)?.earlierDeaths == 0)
+        h.advance(200)
         #expect(Self.inState(h) == nil && h.written.contains { $0.topic == .state })
     }
 
@@ -124,6 +128,8 @@ import Testing
         let notice = try #require(Self.notices(h).first)
         #expect(notice.standing == .diedBeforeRegistration && notice.isOfMember && notice.id == "match")
         #expect(notice.earlierDeaths == 1 && notice.retryMillis != nil && notice.registeredMillis > Self.died)
+        let token = [UInt8](repeating: 0, count: 31) + [1]
+        #expect(notice.tokenHash == PushComposer.hash(ofToken: token.span))
     }
 
     /// An activity's id may look like a token. The notice shows only the beginning of such an id.
