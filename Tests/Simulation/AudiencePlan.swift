@@ -52,8 +52,8 @@ package struct AudiencePlan {
     var frequentPerHour = 120
     /// Number of phones with a push-to-start token.
     var starterCount = 0
-    /// Number of further phones with a push-to-start token, which join together with the first phones. There are too
-    /// many of them for one record to announce a start to all.
+    /// Number of further phones with a push-to-start token, which join together with the first phones. A partition
+    /// usually has too many of them for one record to announce a start to all.
     var starterCrowdCount = 0
     /// Percentage of actions about audiences that concern start members.
     var startSharePercent = 0

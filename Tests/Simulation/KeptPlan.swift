@@ -8,9 +8,11 @@ package struct KeptPlan {
 
     /// Whether workers keep channels for audiences.
     var isOn = false
-    /// Percentage of actions about audiences that write an `open`, or let a phone begin or stop listening on a channel.
+    /// Percentage of actions about audiences that write an `open`, or concern a phone that listens on a channel or
+    /// could. It is also the chance that a phone begins to listen just after a broadcast.
     var sharePercent = 0
-    /// Percentage of requests to Apple about kept channels, broadcasts included, whose answer is lost.
+    /// Percentage of requests to Apple about kept channels, broadcasts included, that get no answer. The request or the
+    /// answer is lost.
     var lostPercent = 0
     /// Percentage of requests to Apple about kept channels, broadcasts included, that are refused temporarily.
     var refusedPercent = 0
@@ -21,8 +23,8 @@ package struct KeptPlan {
     /// Number of channels that somebody other than a worker has made in each home at the beginning, except in the first
     /// home.
     var othersAtFirst = 0
-    /// Number of channels that somebody other than a worker has made in the first home at the beginning. It may be
-    /// almost the maximum of a home.
+    /// Number of channels that somebody other than a worker has made in the first home at the beginning. It may be near
+    /// the number at which workers stop making more.
     var othersInFirstHome = 0
     /// Percentage of steps at which somebody other than a worker makes one more channel.
     var othersComePercent = 0

@@ -12,8 +12,8 @@ struct SimulatedAudience {
     var start: Int?
     /// Where each `end` was written, and when, by the steady clock.
     var ends: [(position: SourcePosition, millis: Int64)] = []
-    /// Whether some partition pushed an older version after a newer one. This is allowed if an alert does not fit into
-    /// the newer one.
+    /// Whether some partition pushed an older version after a newer one. This is allowed if the newer version has
+    /// expired, or has no room for the older version's alert.
     var hasGoneBack = false
     /// Versions by stamp.
     var versions: [Int64: Version] = [:]

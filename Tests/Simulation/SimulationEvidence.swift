@@ -161,8 +161,8 @@ struct SimulationEvidence {
     /// Why the worker must not treat the event as resolved yet. `nil`: it may.
     /// - Parameters:
     ///   - record: position at which the event was read. An event that was forwarded twice has two records in `routed`.
-    ///   - activity: the event's activity, or `nil` for an event about a member. The judge does not know which `state`
-    ///     record belongs to a member.
+    ///   - activity: the event's activity. It is `nil` for a join, leave or `open`, because the judge does not know
+    ///     which `state` record covers such an event.
     ///   - isAcknowledged: whether the worker must also have the acknowledgement of the activity's `state` record.
     func whyUnresolved(
         _ position: SourcePosition, record: SourcePosition, activity: Int?, isMisplaced: Bool, worker: Int,

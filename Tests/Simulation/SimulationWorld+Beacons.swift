@@ -7,8 +7,8 @@ import PushModel
 /// Judges ends that a keeper broadcasts repeatedly. If one fails, it is tried again soon, before its next regular time
 /// (Audiences, "A channel for an audience").
 extension SimulationWorld {
-    /// Longest time until a failed end is broadcast again, by the steady clock. The worker tries every 30 s. The rest
-    /// is tolerance, because the worker looks for due ends only from time to time.
+    /// Longest time until a failed end is broadcast again, by the steady clock. The keeper tries again after 30 s. The
+    /// rest is tolerance, because the keeper looks for due ends only from time to time.
     private static let retryMillisMax: Int64 = 90_000
     /// Time after an end in which the audience's owner broadcasts the end. Later the keeper does.
     private static let firstMillis: Int64 = 59_000
