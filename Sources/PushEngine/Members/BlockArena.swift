@@ -12,11 +12,12 @@ struct BlockHeader {
 
 /// Blocks of many sizes, cut from chunks that never move.
 ///
-/// A released block is merged with the free blocks behind it, and cut anew. The sizes in demand change, for instance
-/// when buckets are split, or when many small rings follow one ring of a million members. The arena only grows.
+/// A released block is merged with the free blocks behind it, and cut anew when other sizes are needed. The sizes in
+/// demand change, for instance when buckets are split, or when many small rings follow one ring of a million members.
+/// The arena only grows.
 @safe struct BlockArena: ~Copyable {
     /// Number of entries of the largest block. It is chosen so that any block can be cut from a free block of
-    /// `granulesMax` granules: either nothing or at least two granules remain.
+    /// `granulesMax` granules: at least two granules remain, which are a block, too.
     static var capacityMax: Int { 2 * (Self.granulesMax - 2 - 1) }
 
     private static var granule: Int { 8 }
@@ -59,8 +60,8 @@ struct BlockHeader {
         return id
     }
 
-    /// Gives a block back, and merges it with the free blocks behind it. So when the first part of a cut block is given
-    /// back, it is merged with the parts that are free by then.
+    /// Gives a block back, and merges it with the free blocks directly behind it, up to `granulesMax`. So when the
+    /// first part of a cut block is given back, it is merged with the parts that are free by then.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {

@@ -18,8 +18,8 @@ struct RowField<Value: BitwiseCopyable> {
     init(at offset: Int) { self.offset = offset }
 }
 
-/// Rows of members and of start tokens. The raw token is at the end of the row that stores it. Reading that row often
-/// brings the token in the same cache line.
+/// Rows of members and of start tokens. The raw token is at the end of the row that stores it, often in the same cache
+/// line as the row's other fields.
 ///
 /// | from byte | update member | start member | start token |
 /// |---|---|---|---|
@@ -48,7 +48,7 @@ struct RowField<Value: BitwiseCopyable> {
         let tokenByteCount: Int
         /// The row that was given back last. Its `nextFree` names the row that was given back before.
         var free = RowID.none
-        /// Rows of the newest chunk that were never used.
+        /// Rows of the class's newest chunk that were never used.
         var fresh = 0..<0
     }
 
@@ -177,7 +177,7 @@ struct RowField<Value: BitwiseCopyable> {
     private mutating func appendChunk(classNumber: Int) {
         let kind = self.classes[classNumber].kind
         let tokenByteCount = self.classes[classNumber].tokenByteCount
-        // Each row begins at a multiple of four bytes, because each field takes four bytes.
+        // Each row begins at a multiple of four bytes, because the largest fields take four bytes.
         let stride = (Self.tokenOffset(of: kind) + tokenByteCount + 3) & ~3
         let rowCount = min(1 << Self.rowBits, Self.chunkByteCountMax / stride)
         if self.chunkCount == self.chunkCapacity { self.growDirectory() }
@@ -233,8 +233,8 @@ extension RowField where Value == UInt32 {
 }
 
 extension RowField where Value == UInt16 {
-    /// Number of members that name this start token.
+    /// Number of members that name this start token, linked or not.
     static var membershipCount: Self { Self(at: 4) }
-    /// Number of linked members that name this start token.
+    /// Number of linked members that name this start token. They are in rings.
     static var linkedMembershipCount: Self { Self(at: 6) }
 }

@@ -1,7 +1,7 @@
 /// Adds members, moves them to another ring, and removes them.
 extension MemberTable {
-    /// Adds a member. The caller has checked that it is new: no update member has this token, or this start token has
-    /// no membership in the ring.
+    /// Adds a member. The caller has checked that it is new. A new update member's token is in no ring of update
+    /// members; a new start member's token is not in this ring.
     ///
     /// - Parameter token: 1 to `tokenByteCountMax` bytes.
     /// - Returns: the new member; `none`: the start token is in `ringsOfStartTokenMax` rings already, or all rows are
@@ -43,8 +43,8 @@ extension MemberTable {
         self.blocks.insert(member.row, hash: hash, into: &self.rings[ring].members, .ring, rows: self.rows)
     }
 
-    /// Takes a member out of its ring and out of the index. Its number, token, flags and time stay until it is freed,
-    /// even if another member joins with the same token in between.
+    /// Takes a member out of its ring, and out of the index or its start token's list. Its number, token, flags and
+    /// time stay until it is freed, even if another member joins with the same token in between.
     mutating func unlink(_ member: MemberID) {
         let ring = self.ring(of: member)
         precondition(ring.isSome, "member \(member) is in no ring")
@@ -66,9 +66,10 @@ extension MemberTable {
         self.free(member)
     }
 
-    /// Takes at most `max` steps towards an empty ring. Most steps remove a member; `count(of:)` says whether more
-    /// remain.
-    /// - Parameter kept: a member with one of these flags is only unlinked. The code that set the flag frees it later.
+    /// Takes at most `max` steps towards an empty ring. A step removes a member or an empty bucket. `count(of:)` says
+    /// how many members remain.
+    /// - Parameter kept: a member with one of these flags is only unlinked. The code that set the flag must free the
+    ///   member later.
     /// - Returns: the number of members that left.
     @discardableResult mutating func removeSome(
         of ring: RingID, max: Int, unlinkingOnly kept: MemberFlags = []
@@ -97,7 +98,7 @@ extension MemberTable {
         self.count -= 1
     }
 
-    /// Stores a token in a new row, or returns `none` if there is no room.
+    /// Stores a token in a new row, and adds the row to the index. Returns `none` if there is no room.
     private mutating func insertToken(_ token: Span<UInt8>, _ kind: RowKind, hash: UInt64) -> RowID {
         let row = self.rows.allocate(kind, tokenByteCount: token.count)
         guard row.isSome else { return .none }
@@ -160,7 +161,8 @@ extension MemberTable {
         self.rows[token, .linkedMembershipCount] -= 1
     }
 
-    /// Releases the token's row, if no other membership names it.
+    /// Takes a membership off its start token's count. If no other membership names the token, the token's row is
+    /// released.
     private mutating func releaseStartToken(of row: RowID) {
         let token = self.rows[row, .startToken]
         self.rows[token, .membershipCount] -= 1

@@ -1,11 +1,11 @@
 /// Lists the members of a ring in the order of their positions.
 extension MemberTable {
     /// Appends members of a ring in ascending order, from `position` on. It appends `limit` members, and all further
-    /// members at the position of the last of them. If there are fewer, it appends all up to the ring's end. It looks
-    /// only at buckets that hold these members.
+    /// members at the position of the last of them. If there are fewer, it appends all up to the ring's end. It stops
+    /// reading buckets as soon as it has enough members.
     /// - Parameter limit: at least 1.
-    /// - Returns: the position before which all members have now been appended; `RingPosition.end`: the ring has no
-    ///   more. The next call continues from there.
+    /// - Returns: the position before which all members have now been appended, and from which the next call
+    ///   continues; `RingPosition.end`: the ring has no more members.
     func fill(_ ring: RingID, from position: UInt64, limit: Int, into entries: inout [RingEntry]) -> UInt64 {
         precondition(limit > 0, "a limit is at least 1")
         guard position < RingPosition.end else { return RingPosition.end }

@@ -1,14 +1,15 @@
 /// The tokens of one partition's audience members. They are found by token, and walked ring by ring in an order that
 /// neither restarts nor growth change.
 ///
-/// A member is a row of `MemberRows`, an entry in a bucket of the index, and one in a bucket of its ring. Measured
-/// resident memory of an update member without its raw token: 20.7 bytes with a million in one ring; 21.7 in 64 tables;
-/// 23.9 in 50,000 rings of 20 members. Tokens of 32 and of 80 bytes give the same figures. A start member takes 22
-/// bytes. Its token is stored once for all its rings, and takes 15 bytes more than its own length.
+/// An update member is a row of `MemberRows`, an entry in a bucket of the index, and an entry in a bucket of its ring.
+/// For a start member, the index has the row of its token. Measured resident memory of an update member without its raw
+/// token: 20.7 bytes with a million in one ring; 21.7 in 64 tables; 23.9 in 50,000 rings of 20 members. Tokens of 32
+/// and of 80 bytes give the same figures. A start member takes 22 bytes. Its token is stored once for all its rings,
+/// and takes 15 bytes more than its own length.
 ///
-/// No operation on one member takes longer in a table of a million members. A walk can be slowed only by tokens that
-/// were prepared for one position in a ring. Preparing one takes about 2^n attempts for n bits of the position, and
-/// only the walk through that position's bucket gets longer.
+/// An operation on one member takes no more steps in a table of a million members than in a small one. A stranger can
+/// slow a ring only with tokens that are prepared for one position. Preparing one takes about 2^n attempts for n bits
+/// of the position, and only that position's bucket becomes slower.
 @safe struct MemberTable: ~Copyable {
     /// A ring: its members in the order of their positions.
     struct Ring {
@@ -91,8 +92,9 @@
 
     func kind(of ring: RingID) -> MemberKind { self.rings[ring].kind }
 
-    /// Number of buckets of the index and of a ring, for tests.
+    /// Number of buckets of the index, for tests.
     var indexBucketCount: Int { self.index.headCount }
+    /// Number of buckets of a ring, for tests.
     func bucketCount(of ring: RingID) -> Int { self.rings[ring].members.headCount }
 
     // MARK: What is known of a member

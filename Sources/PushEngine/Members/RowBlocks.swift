@@ -1,5 +1,5 @@
-/// A row in a block, and eight bits of its hash. By these bits a search for a token skips other rows without reading
-/// them. Each read would wait for memory.
+/// A row in a block, and eight bits of its hash. By these bits a search for a token skips most other rows without
+/// reading them. Each read would wait for memory.
 struct RowEntry: Equatable {
     private let rawValue: UInt32
 
@@ -16,13 +16,14 @@ struct RowEntry: Equatable {
 }
 
 /// Sets of rows. Each is a block of the right size, or a chain of blocks when the set is very large. A set is named by
-/// its first block, which changes when the set grows or shrinks. `none` is the empty set.
+/// its first block, which may change when the set grows or shrinks. `none` is the empty set.
 @safe struct RowBlocks: ~Copyable {
     private typealias Block = UnsafeMutablePointer<BlockHeader>
 
     private var arena = BlockArena()
-    /// Scratch space, reused whenever sets are rebuilt.
+    /// Scratch space for the entries of a set that is rebuilt.
     private var staying: [RowEntry] = []
+    /// Scratch space for the entries that leave a set when it is split.
     private var leaving: [RowEntry] = []
 
     init() {}
@@ -147,7 +148,7 @@ struct RowEntry: Equatable {
 
     // MARK: Prefetching
 
-    /// Prefetches the set, which will be read soon.
+    /// Prefetches the first cache line of the set, which will be read soon.
     @inline(__always) func prefetch(_ set: BlockID) {
         guard set.isSome else { return }
         // Most sets take no more than one cache line, and their entries are read in order.
@@ -182,7 +183,9 @@ struct RowEntry: Equatable {
         self.adding(entry, to: self.arena.allocate(capacity: capacity, next: next))
     }
 
-    /// Drops the last entry of the first block. Makes the block smaller if eight places or more are free.
+    /// Drops the last entry of the set's first block. If the block is empty then, it is released. If eight places or
+    /// more are free, it is made smaller.
+    /// - Returns: the set without the entry.
     private mutating func droppingLast(of set: BlockID) -> BlockID {
         let block = unsafe self.arena.block(set)
         unsafe block.pointee.count -= 1

@@ -5,7 +5,7 @@
 /// 2^(n + 1) buckets, its buckets are split one by one. A split bucket, and the new one, are named by n + 1 bits.
 ///
 /// A single head is stored in this value itself. Up to 1,024 heads are in one block; more are in pages of 1,024, which
-/// never move. Copies share this storage, so the owner of the table calls `deallocate` once.
+/// never move. Copies of this value share the block or the pages, so `deallocate` is called on one copy only.
 @safe struct RowBuckets {
     /// The head of the only bucket. With more buckets, up to one page, this is the address of the heads. With more
     /// pages this is the address of the list of pages.

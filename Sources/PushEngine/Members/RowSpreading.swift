@@ -1,12 +1,12 @@
 /// How rows are spread over buckets.
 enum RowSpreading {
-    /// Rows are spread by a keyed hash of their tokens. A search knows only the token.
+    /// Rows are spread by a keyed hash of their tokens, so that a search for a token finds its row.
     case index(TokenHash)
     /// Rows are spread by position: a bucket holds the members between two positions.
     case ring
 
     /// Maximum average number of rows in a bucket. The average is at least half of that, unless there is only one
-    /// bucket.
+    /// bucket, or `removeSome` has taken rows out.
     @inline(__always) static var rowsPerBucket: Int { 16 }
 
     /// Returns the hash of a token. The low bits of the hash name the bucket.
@@ -46,7 +46,7 @@ extension RowBlocks {
         }
     }
 
-    /// Removes a row from its bucket. The row must be there.
+    /// Removes a row from its bucket. The row must be in that bucket.
     mutating func remove(_ row: RowID, hash: UInt64, from buckets: inout RowBuckets) {
         let bucket = buckets.bucket(of: hash)
         buckets[bucket] = self.removing(row, from: buckets[bucket])

@@ -29,7 +29,7 @@ struct TokenHash {
         var low: UInt64 = 0
         var high: UInt64 = 0
         if count >= 16 {
-            // Some of these bytes are read a second time.
+            // Some of these bytes may have been read above.
             low = unsafe token.word(at: count &- 16)
             high = unsafe token.word(at: count &- 8)
         } else if count >= 8 {
