@@ -4,8 +4,8 @@ import PushModel
 /// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). If APNs does not accept a
 /// version, members get it by token, and later versions go both ways.
 extension AudienceOwner {
-    /// Looks at all channels. Waiting versions are broadcast or left to tokens, and the keeper gets the reports that
-    /// are due.
+    /// Looks at all channels. Waiting versions are broadcast or left to tokens, and the keeper gets the questions and
+    /// reports that are due.
     /// - Parameter isPaused: whether an operator has stopped what the audience sends.
     /// - Returns: when the channels have to be looked at again (steady clock); `Int64.max`: at no known time.
     mutating func lookAtChannels(
@@ -81,12 +81,12 @@ extension AudienceOwner {
         }
         return self.channels[index].waitsForTokens(by: rules, now: now)
     }
-    /// The next broadcast on a channel; `nil`: the channel has had everything.
+    /// The next broadcast on a channel; `nil`: the channel has had everything, or nothing may be published yet.
     private func broadcast(channel index: Int, now: EngineTime) -> (version: Version, alert: Version?)? {
         self.newest.flatMap { self.channels.next(on: index, of: $0.versions, nowSeconds: now.wallSeconds) }
     }
-    /// Lets a version go both by token and by broadcast. A phone that listens may get it both ways. This costs two
-    /// budget units if both have priority 10. Without a second unit the broadcast has priority 5.
+    /// Lets a version go both by token and by broadcast. A phone that listens may get two pushes, which cost two budget
+    /// units if both have priority 10. Without a second unit the broadcast has priority 5.
     mutating func goBothWays(
         _ version: Version, channel index: Int, by rules: OwnerRules, now: EngineTime
     ) {
@@ -110,7 +110,7 @@ extension AudienceOwner {
         self.redeclareChannels()
         self.returnUnits(now: now)
     }
-    /// Chooses what a broadcast brings that is about to leave.
+    /// Chooses the content of a broadcast that is about to leave.
     /// - Parameter mayLeave: whether nothing waits for `state`, and no operator has stopped the audience.
     /// - Returns: the broadcast; `nil`: nothing has to be sent, or nothing may be sent now.
     mutating func broadcastLeaves(
@@ -178,8 +178,8 @@ extension AudienceOwner {
         switch response.verdict.consequence.push {
         case .accepted: return self.broadcastTaken(errand, channel: index, now: now, into: &effects)
         case .tokenDead:
-            // The next look at the channels asks the keeper whether this channel exists, unless it asked a short time
-            // ago.
+            // The next look at the channels asks the keeper whether this channel exists, unless the keeper was asked a
+            // short time ago.
             self.channels[index].broadcastFoundNothing()
             self.fallBack(channel: index, untilMillis: 0, by: rules, now: now, into: &effects)
             effects.append(.writeFirst)

@@ -5,8 +5,8 @@ import PushModel
 /// The owner of an audience (fan-out contract: Owner and versions). It knows which partitions have asked, which
 /// versions are on their way to them, what they report, and the audience's channels.
 ///
-/// It only decides: it knows neither slots nor Kafka. It has one method for each event, and appends what has to be done
-/// to the effects that are passed in. Its record in `state` is the *book*, a part of the slot's record.
+/// It only decides: it knows neither slots nor Kafka. It has one method for each thing that can happen, and appends
+/// what has to be done to the effects that are passed in. In `state` it is the *book*, a part of the slot's record.
 struct AudienceOwner {
     /// What became of the start that waited when a version was made.
     enum StartEffect { case nothing, leaves, expired }
@@ -19,8 +19,8 @@ struct AudienceOwner {
         /// least distance between throttled broadcasts in milliseconds.
         case goesAgain(attempt: UInt8, retryAfterSeconds: Int64?, distanceMillis: Int64)
     }
-    /// Maximum number of versions whose event has no outcome yet, because a partition of `routed` is slow. At the limit
-    /// the next version waits.
+    /// Maximum number of versions whose event has no outcome yet. There are several if a partition of `routed` is slow.
+    /// At the limit the next version waits.
     static let publicationsMax = 4
     /// Maximum number of versions beyond `publicationsMax`. Each of them is an end that must become a version before a
     /// later start.
@@ -95,7 +95,7 @@ struct AudienceOwner {
         let isFirst = self.asked.isEmpty
         let isKnown = !self.ask(question.partition)
         if self.publications.isEmpty {
-            // If an `open` has named a life, everything that follows belongs to that life.
+            // If an `open` has named a life, what follows belongs to that life, unless the partition knows it already.
             let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
             self.life = max(self.life, question.life + 1, named)
         } else if question.life > self.life {
@@ -113,9 +113,9 @@ struct AudienceOwner {
         self.add(environments: question.environments, by: rules, now: now, into: &effects)
         effects.append(.write)
         guard let newest = self.newest else { return }
-        // The answer is the newest version, and older versions that expire later. The partition's members get an alert
-        // only if they joined before the alert's event, or if the newest version is still on its way there. In the
-        // latter case this answer may arrive first.
+        // The answer is the newest version, and older versions that expire later. It has an alert only if the
+        // partition's newest member joined before the alert's event, or if the newest version is still on its way to
+        // partitions. In the latter case this answer may arrive before that version.
         let versions = newest.versions.map {
             var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
             // Members that joined lately may have missed a broadcast that has left already.
@@ -131,7 +131,7 @@ struct AudienceOwner {
             question.partition, life: self.life, stampSeconds: newest.version.stampSeconds,
             nowMillis: now.steadyMillis, into: &effects)
     }
-    /// Takes a partition's report about a version of this life.
+    /// Takes a partition's report about a version or a start of this life.
     mutating func reportCame(_ report: BusRecord.Report, now: EngineTime, into effects: inout OwnerEffects) {
         // The partition serves members of this life, even if its question is not known here.
         if self.ask(report.partition) { effects.append(.write) }
@@ -169,8 +169,8 @@ struct AudienceOwner {
         self.waitingStarts = []
         return true
     }
-    /// The start that leaves with a version, if one waits and has not expired. A start after an end belongs to a new
-    /// life.
+    /// Takes out the waiting start, which leaves with the version unless it has expired or the version is stale. After
+    /// an end, a start begins a new life, and so does a version that is not an end.
     private mutating func takeStart(for offer: VersionOffer, now: EngineTime) -> (StartOrder?, StartEffect) {
         let order = self.waitingStarts.first
         self.waitingStarts = []
@@ -189,7 +189,8 @@ struct AudienceOwner {
 
     // MARK: Versions
 
-    /// Makes a version of what waits. The version gets its life, its priority and its channels here, once.
+    /// Makes a version of what waits. The version gets its life, its channels and its priority here. Its priority does
+    /// not change later.
     mutating func publish(
         _ offer: VersionOffer, by rules: OwnerRules, now: EngineTime,
         into effects: inout OwnerEffects
@@ -197,7 +198,7 @@ struct AudienceOwner {
         self.beginLife(now: now)
         let (start, startEffect) = self.takeStart(for: offer, now: now)
         let beneath = offer.under.map { Version(life: self.life, stampSeconds: $0.stampSeconds, layer: $0.layer) }
-        // Members that join after the newest version has expired get older versions that expire later.
+        // Members that have not got this version when it expires get older versions that expire later.
         let older = (self.publications.last?.versions ?? []).filter { $0.life == self.life }
         let fallbacks = Version.outliving(offer.top.expiresSeconds, of: older + beneath)
         var version = Version(life: self.life, stampSeconds: offer.stampSeconds, layer: offer.top)
@@ -315,7 +316,7 @@ struct AudienceOwner {
 
     // MARK: Channels
 
-    /// Takes an `open`: a channel is wanted before the first version.
+    /// Takes an `open` event: channels are wanted, even if there is no version yet.
     mutating func openCame(by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects) {
         _ = self.wantChannels(by: rules, now: now)
         effects.append(.writeFirst)
@@ -329,7 +330,8 @@ struct AudienceOwner {
         self.channels.want(environments, life: self.life)
         return true
     }
-    /// Adds the environments in which a partition has members.
+    /// Adds the environments in which a partition has members. Asks for channels there, if the audience has channels
+    /// already.
     private mutating func add(
         environments: UInt8, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -338,7 +340,7 @@ struct AudienceOwner {
         else { return }
         if self.wantChannels(by: rules, now: now) { effects.append(.writeFirst) }
     }
-    /// Adds to a version the list of the audience's channels.
+    /// Adds to a version the list of the audience's channels. Asks for channels that the audience lacks.
     private mutating func declareChannels(
         on version: inout Version, by rules: OwnerRules, now: EngineTime, into effects: inout OwnerEffects
     ) {
@@ -404,8 +406,8 @@ struct AudienceOwner {
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
     /// Leaves alerts to tokens once all partitions have the newest version, which lists the channels that do not bring
-    /// it. Members that listen on such a channel get the version's alert, and all earlier alerts, by token. No later
-    /// broadcast brings these alerts.
+    /// it. Members that listen on such a channel get the version's alert, and all earlier alerts, by token. Later
+    /// broadcasts do not bring these alerts, unless the channel is catching up.
     /// - Returns: whether something has changed.
     private mutating func leaveAlertsToTokens() -> Bool {
         guard !self.channels.isRevisionUnsent, let newest = self.publications.last, newest.isDurable,

@@ -2,8 +2,8 @@ import APNSProtocol
 import PushModel
 
 /// Broadcasts of versions by an audience's owner (fan-out contract: Mixed audiences). The owner sends them itself,
-/// because only it knows which version is the newest and whether APNs has accepted it. `state` has both, so a new owner
-/// sends the same bytes again.
+/// because only it knows which version is the newest, and which versions APNs has accepted. `state` has this knowledge,
+/// so a new owner sends the same bytes again.
 extension AudiencePublisher {
     mutating func enqueueBroadcast(
         _ slot: SlotID, environment: PushEnvironment, route: UInt16, in core: inout ShardCore, now: EngineTime

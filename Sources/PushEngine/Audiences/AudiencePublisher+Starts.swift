@@ -11,13 +11,13 @@ extension AudiencePublisher {
         if core.intake.startExpiresSeconds(now: now) <= now.wallSeconds { return .startExpired }
         return core.intake.event.staleDateSeconds ?? .max <= now.wallSeconds ? .startStale : nil
     }
-    /// Publishes the end of the former life, if one waits when a start arrives. Both can be in a log that was not read
-    /// for a while. The end becomes a version at once, and the start begins a new life. Otherwise the start would be a
-    /// `duplicate` in a life that is about to end.
+    /// Publishes the end of the former life, if one waits when a start arrives. This happens when a log that has an end
+    /// and a start was not read for a while. The end becomes a version at once, and the start begins a new life.
+    /// Otherwise the start would be a `duplicate` in a life that is about to end.
     ///
-    /// The version need not wait until the partition has caught up. It leaves only after `state` has it, so no former
-    /// owner has sent another. The start gets its entry in the ledger later, because the `state` record with this
-    /// version does not contain the start.
+    /// The version need not wait until the partition has caught up. Versions leave only after `state` has them, so a
+    /// version that a former owner sent would be known here. The start gets its entry in the ledger later, because the
+    /// `state` record with this version does not contain the start.
     mutating func publishWaitingEnd(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
         guard core.memory.slots[slot].life == .ending else { return }
         core.expire(slot, now: now)
@@ -28,7 +28,8 @@ extension AudiencePublisher {
         else { return }
         self.publish(slot, in: &core, now: now)
     }
-    /// Keeps the start in `scratchLayer` for the next version. What is left in `scratchLayer` is for update members.
+    /// Keeps the start, whose content is in `scratchLayer`, for the next version. Then `scratchLayer` has what update
+    /// members get.
     mutating func keepStart(_ part: StartPart, of slot: SlotID, in core: inout ShardCore) {
         var order = StartOrder()
         order.expiresSeconds = part.expiresSeconds

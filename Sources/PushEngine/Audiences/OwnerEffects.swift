@@ -5,12 +5,12 @@ enum OwnerEffect {
     /// Send partitions a version, after older versions that expire later. Each acknowledgement of Kafka is passed to
     /// `versionAcknowledged`.
     case send([Version], to: [Int32])
-    /// Send the published versions to a partition that asks.
+    /// Send the newest version to a partition that asks, after older versions that expire later.
     case answer([Version], to: Int32)
     /// Send partitions a void: the audience is forgotten.
     case sendVoid(life: Int64, to: [Int32])
-    /// Send the keeper of the app's channels the audience's wish. `stateWaits`: the next state record waits until Kafka
-    /// has the wish.
+    /// Send the keeper of the app's channels the audience's wish. If `stateWaits` is set, the next state record waits
+    /// until Kafka has the wish.
     case wish(BusRecord.ChannelWish.Demand, PushEnvironment, life: Int64, stateWaits: Bool)
     /// Broadcast as soon as the route has room. `broadcastLeaves` then chooses the version.
     case broadcast(PushEnvironment, route: UInt16)
@@ -28,7 +28,8 @@ enum OwnerEffect {
     case writeFirst
     /// Look at the slot again: it may be time for the next version.
     case reschedule
-    /// Count a broadcast that APNs accepted, or a channel whose listening members are now served by their tokens.
+    /// Count a broadcast that APNs accepted (`broadcastTaken`), or a channel whose listening members are now served by
+    /// their tokens (`fellBack`).
     case broadcastTaken, fellBack
 }
 

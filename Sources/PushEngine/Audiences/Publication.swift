@@ -5,12 +5,12 @@ extension AudienceOwner {
     struct Publication {
         enum Status {
             /// The version's record is on its way to `state`. The status becomes `sent` when Kafka has the record. A
-            /// new owner writes the record again unchanged.
+            /// new owner that reads the record begins with `sent`.
             case written
             /// Partitions are being sent the version. The status becomes `done` when Kafka has the version for all of
             /// them.
             case sent
-            /// The version's event has its outcome. The publication is dropped when a newer one has been sent.
+            /// The version's event has its outcome. The publication is dropped when `state` has a newer one.
             case done
         }
         private(set) var version: Version
@@ -18,7 +18,7 @@ extension AudienceOwner {
         /// version when it expires.
         private(set) var fallbacks: [Version]
         private(set) var status: Status
-        /// Number of records of `routed` that Kafka has not acknowledged.
+        /// Number of records with this version that Kafka has not acknowledged. They are written to `routed`.
         private(set) var outstanding = 0
         /// Number of events merged into the version.
         let mergedCount: UInt32
@@ -48,7 +48,7 @@ extension AudienceOwner {
         }
         /// Marks the version as sent, because `state` has it.
         mutating func stateWritten() { self.status = .sent }
-        /// Counts the partitions to which the version leaves.
+        /// Counts one record with the version for each partition to which it leaves.
         mutating func leaves(to count: Int) { self.outstanding += count }
         /// Counts Kafka's acknowledgement of the version for one partition.
         /// - Returns: whether Kafka now has the version for all partitions.

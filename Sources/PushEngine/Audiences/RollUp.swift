@@ -11,8 +11,8 @@ struct RollUp {
     /// How long the first record waits for reports, milliseconds. After that it names the partitions that have not
     /// reported.
     static let patienceMillis: Int64 = 60_000
-    /// The least time from one record of a version to the next, milliseconds. A record does not wait for it if the last
-    /// partition has finished, or if APNs has accepted the version on a channel.
+    /// The least time from one record of a version to the next, milliseconds. The next record may be earlier once the
+    /// last partition has finished, or APNs has accepted the version on a channel.
     static let rewriteMillis: Int64 = 60_000
     /// How long a record waits for the next partition while partitions ask one after the other, milliseconds.
     static let askingMillis: Int64 = 1_000
@@ -27,7 +27,7 @@ struct RollUp {
     private(set) var asked: [Int32]
     /// Time of the last question that came after the version had been sent (steady clock).
     private var lastAskedMillis: Int64 = .min
-    /// The report of each partition, including partitions that asked later.
+    /// The last report of each partition that has reported, even if the partition is not in `asked`.
     private(set) var reported: [Int32: Reported] = [:]
     /// When the record is due (steady clock); `Int64.max`: there is nothing new.
     private(set) var dueMillis: Int64

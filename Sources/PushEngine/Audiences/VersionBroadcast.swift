@@ -10,14 +10,15 @@ struct VersionBroadcast: Equatable {
     var channel: [UInt8]
     /// Whether APNs has accepted the version.
     var isAccepted = false
-    /// Number of answers with which APNs did not accept the version, and the reason in the last one.
+    /// Number of answers with which APNs did not accept the version.
     var refusedCount: UInt32 = 0
+    /// APNs' reason in the last answer that did not accept the version; empty: there was none.
     var reason = ""
     /// Number of unanswered broadcasts.
     var unansweredCount: UInt32 = 0
 
-    /// Takes the result of a broadcast, which was answered or lost.
-    /// - Returns: whether the broadcast had left.
+    /// Takes the result of a broadcast.
+    /// - Returns: `false`: APNs surely did not process the broadcast, so nothing is counted.
     mutating func take(_ result: PushAnswer.Result) -> Bool {
         switch result {
         case .accepted, .channel: self.isAccepted = true

@@ -50,8 +50,9 @@ struct AudienceBudget {
         if version.isHigh { self.ledger.take(stampSeconds: version.stampSeconds) }
         if version.isFrequentHigh { self.frequentLedger.take(stampSeconds: version.stampSeconds) }
     }
-    /// Takes a second unit of each ledger for a version that goes both by token and by broadcast.
-    /// - Returns: whether both ledgers had one.
+    /// Takes a second unit of each ledger for a version that goes both by token and by broadcast. If one of the ledgers
+    /// has no unit, none is taken.
+    /// - Returns: whether the units were taken.
     mutating func takeSecondUnits(for version: Version, by rules: OwnerRules, now: EngineTime) -> Bool {
         let reserve = rules.reserve(for: version)
         guard self.ledger.hasUnit(of: rules.app.budgetAudiencePerHour - reserve, nowMillis: now.steadyMillis),

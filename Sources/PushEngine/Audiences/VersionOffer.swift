@@ -58,9 +58,9 @@ extension Version {
             self.layer.payloadByteCount(start: nil) > PayloadWriter.payloadByteCountMax
         if isTooLarge { self.layer = own }
     }
-    /// The version as it is sent to a partition that has just asked. It gives members there no right to priority 10.
-    /// They get its alert only if they joined before the version.
-    /// - Parameter keepsAlert: whether the partition's members are owed the alert.
+    /// The version as it is sent to a partition that has just asked. It gives the partition's members no right to
+    /// priority 10.
+    /// - Parameter keepsAlert: whether the partition's members are owed the alert. If not, it is removed.
     func answer(keepsAlert: Bool) -> Version {
         var version = self
         version.isHigh = false
