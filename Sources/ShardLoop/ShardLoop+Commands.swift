@@ -6,8 +6,9 @@ struct Release {
     /// The number that `ShardNews.released` repeats.
     let number: Int
     let partitions: [Int32]
-    /// When the wait for APNs' answers ends, and when all waits of the release end, on the steady clock.
+    /// When the wait for APNs' answers ends, on the steady clock.
     let quietUntilMillis: Int64
+    /// When all waits of the release end, on the steady clock.
     let endsAtMillis: Int64
     /// The partitions that ran, and may have something to wait for and to write.
     let ran: [Int32]
@@ -54,7 +55,8 @@ extension ShardLoop {
         self.mayHaveActions = true
     }
 
-    /// Takes over a partition. Its marker is written first. Nothing is read before Kafka has acknowledged the marker.
+    /// Takes over a partition. Unless the partition is an inlet or halts, its marker is written first, and nothing is
+    /// read before Kafka has acknowledged the marker.
     private mutating func assign(_ grant: PartitionGrant, now: EngineTime) {
         guard !self.partitions.contains(where: { $0.number == grant.number }) else { return }
         if let reason = grant.haltReason {

@@ -2,7 +2,7 @@ import PushEngine
 import PushModel
 
 extension ShardLoop {
-    /// Takes records of the input, partition by partition, until the engine has no room.
+    /// Takes records of the input, partition by partition, until the engine has no room or the turn's limit is reached.
     mutating func readRecords(_ now: EngineTime) {
         guard !self.isDraining, !self.partitions.isEmpty, !self.outbox.isBlocked else { return }
         self.log.takeReadable { partition, topic in

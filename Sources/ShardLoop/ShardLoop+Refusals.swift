@@ -27,8 +27,8 @@ extension ShardLoop {
         }.sorted()
     }
 
-    /// Whether the size limits of topics must be read again, because one may have become lower. Each request is
-    /// returned only once.
+    /// Whether the size limits of topics must be read again, because one may have become lower. After `true`, the
+    /// result is `false` until another record is refused for its size.
     public mutating func takesQuestionForLimits() -> Bool {
         defer { self.outbox.refusals.asksForLimits = false }
         return self.outbox.refusals.asksForLimits

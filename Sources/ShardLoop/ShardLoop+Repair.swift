@@ -69,7 +69,7 @@ extension ShardLoop {
         }
     }
 
-    /// Stops the repairs of partitions that belong to another worker.
+    /// Stops the repairs of partitions whose `state` must not be written now.
     mutating func forgetRepairs(of numbers: [Int32]) {
         for repair in self.repairs where numbers.contains(repair.partition) { repair.section.close() }
         self.repairs.removeAll { numbers.contains($0.partition) }

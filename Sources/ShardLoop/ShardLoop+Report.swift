@@ -29,7 +29,7 @@ extension ShardLoop {
         return positions
     }
 
-    /// Whether a known cause keeps the shard from taking records. The worker stops, Kafka does not take the shard's
+    /// Whether a known cause keeps the shard from taking records: the worker stops, Kafka does not take the shard's
     /// records, memory is full, or an app has used up its share.
     public var isHeldUp: Bool {
         self.isDraining || self.outbox.isBlocked || self.outbox.failure != nil || !self.engine.wantsRecords

@@ -3,12 +3,12 @@ public import PushEngine
 public import PushModel
 
 /// Runs one shard, turn by turn. It connects the engine, which decides about activities, with two ports: Kafka and
-/// APNs. It decides when something may be done, by each partition's phase and by the lease. It also reads records,
-/// writes records, and commits.
+/// APNs. The loop decides when something may be done, by each partition's phase and by the lease. It also reads
+/// records, writes records, and commits.
 ///
 /// The type is pure: the time and the ports are passed to it, and it has no thread and no clock of its own. The worker
-/// runs it on an event loop, the simulation on a virtual clock. Its runner calls `turn` when `hasMore` is true, at
-/// `deadlineMillis`, and when a port requests it. After a turn the runner takes the news.
+/// runs it on an event loop, the simulation on a virtual clock. Both call `turn` when `hasMore` is true, at
+/// `deadlineMillis`, and when a port requests a turn. After a turn they take the news.
 ///
 /// Work is done in turns of bounded size, so that sockets are served in between.
 public struct ShardLoop: ~Copyable {
@@ -25,7 +25,7 @@ public struct ShardLoop: ~Copyable {
     /// Gaps that wait until one of `repairs` ends. A partition has at most one.
     var gaps: [StateGap] = []
     var commits = CommitGathering()
-    /// Reports that the runner takes after each turn.
+    /// Reports that the worker or the simulation takes after each turn.
     var news: [ShardNews] = []
     /// Whether there was more to do than the last turn could do.
     public internal(set) var hasMore = false
@@ -55,15 +55,16 @@ public struct ShardLoop: ~Copyable {
     private var answers: [PushAnswer] = []
     /// The actions that the engine asks for in a turn. Empty between two turns, and kept to reuse its memory.
     var actions: [PartitionAction] = []
-    /// Index of the partition that the next turn begins with. It changes with each turn.
+    /// Index of the partition that was read first when records were last read. The next reading begins with the
+    /// partition after it.
     var firstPartition = 0
-    /// The route that the next turn begins with. It changes with each turn.
+    /// The route that the last pushing turn began with. The next one begins with the route after it.
     var firstRoute: UInt16 = 0
 
     /// Limits of one turn, which together allow a few milliseconds of work. Records that were read are pushed before
     /// more are read, and answers are taken in between. Larger limits were tried: 2,048 records, 4,096 deliveries, and
-    /// any number of records handed over. The 99th percentile was then twice as long, at 95,000 updates a second on one
-    /// core.
+    /// any number of records handed over. The 99th percentile of the latency was then twice as long, at 95,000 updates
+    /// a second on one core.
     static let recordsPerQueueMax = 256
     static let recordsPerTurnMax = 512
     static let restoresPerTurnMax = 2_048

@@ -29,9 +29,9 @@ public enum ShardNews: Sendable {
     case producerRenewed(afterMillis: Int64)
     /// Kafka did not take a record.
     case refused(RefusalNotice)
-    /// The first record of an input topic that was on the wrong partition.
+    /// A record was on the wrong partition. It is the first such record of its input topic.
     case misplaced(Misplacement)
-    /// The first record of an input topic with an impossible time.
+    /// A record has an impossible time. It is the first such record of its input topic.
     case untimed(UntimedRecord)
     /// APNs has refused a token.
     case tokenRefused(TokenRefusalNotice)

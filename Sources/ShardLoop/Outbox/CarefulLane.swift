@@ -1,7 +1,9 @@
-/// Decides how many records of a careful lane leave together. Kafka has refused records of such a lane, and any record
-/// may be the cause. A group leaves when Kafka has answered for the group before. The first group is one record. Each
-/// time a whole group is accepted, the next is twice as large, but at most half of the last group with a refusal. The
-/// type is pure.
+/// Decides how many records of a careful lane leave together. A group leaves when Kafka has answered for the group
+/// before. The type is pure.
+/// A lane is careful after Kafka has refused a record, because any record of the request may be the cause. The first
+/// group is then one record. Each time a whole group is accepted, the next is twice as large, but at most half of the
+/// last group with a refusal. A lane of `routed` may also be careful only to keep its order. Its groups may have any
+/// size.
 struct CarefulLane {
     /// The next group does not leave before this time, on the steady clock.
     var dueMillis: Int64

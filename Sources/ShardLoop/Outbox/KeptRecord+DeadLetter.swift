@@ -23,7 +23,7 @@ extension KeptRecord {
     /// Whether the record is a dead letter whose value has already been left out.
     var isShrunk: Bool { self.header(.valueBytes) != nil }
 
-    /// The position where the record was first stored, as text; empty if its headers do not contain one.
+    /// The position where the record's event was first stored, as text; empty if the headers do not contain one.
     var sourceText: String {
         guard let topic = self.header(.topic), let partition = self.header(.partition),
             let offset = self.header(.offset)
@@ -38,9 +38,9 @@ extension KeptRecord {
         return keyed
     }
 
-    /// The dead letter without its value. Its headers have the value's size, the beginning of the key, the reason, and
-    /// the source position. The value becomes empty instead of null, because null would remove the key's record from a
-    /// compacted topic.
+    /// The dead letter without its value. Its headers have the value's size, the reason, and the source position. A
+    /// long key moves into a header, shortened. The value becomes empty instead of null, because null would remove the
+    /// key's record from a compacted topic.
     func shrunk() -> KeptRecord {
         var small = self
         small.headers = self.headers.compactMap { header in

@@ -20,7 +20,7 @@ extension Outbox {
     }
 
     /// Handles a refused dead letter. The dead letter of a bad record is shrunk. If Kafka also refuses the shrunk one,
-    /// it is given up. The dead letter of a good event is kept, and its partition halts.
+    /// it is given up, as far as `GiveUpLimit` allows. All other dead letters are kept, and their partition halts.
     private mutating func deadLetterRefused(
         _ record: KeptRecord, _ failure: ProduceFailure, _ error: ProduceError, engine: inout ShardEngine,
         now: EngineTime

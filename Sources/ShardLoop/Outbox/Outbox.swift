@@ -20,15 +20,15 @@ struct Outbox: ~Copyable {
     var underWay = UnderWayCount()
     var renewal = ProducerRenewal()
     var deliveries = DeliveryBatch()
-    /// Records that librdkafka refused when they were produced. They are handled in the next function that has the
-    /// engine.
+    /// Records that librdkafka refused when they were produced, or that are too large to be handed over. They are
+    /// handled in the next function that has the engine.
     private var refusedAtOnce: [(record: KeptRecord, failure: ProduceFailure)] = []
     var refusals = RefusalDesk()
     /// Size limits of the topics, as far as they are known. A larger record is refused before it leaves.
     var limits = RecordLimits()
     /// Whether the engine has made records since the last turn checked this flag.
     var hasNewRecords = false
-    /// Whether Kafka's client has no room for more (back-pressure).
+    /// Whether Kafka's client has no room for more (back-pressure), or has ended.
     var isBlocked = false
     var counters = OutboxCounters()
     /// The last failure. A delivery to the same topic clears it. Deliveries to other topics do not, because a right may
@@ -349,12 +349,11 @@ struct Outbox: ~Copyable {
 
     // MARK: Leaving
 
-    /// Drops the records of a partition that belongs to another worker, and that the engine has forgotten. They are
-    /// records of its `state`, and messages from its audiences' owners to other partitions. The engine does not wait
-    /// for their acknowledgements.
-    ///
-    /// Other partitions would act on such messages. If the next owner does not know the versions' life, phones would get
-    /// versions twice. Forwarded events are not lost: the next owner of the input partition reads them again.
+    /// Drops the records of a partition that the engine has forgotten: records of its `state`, and what it sends to
+    /// other partitions through `routed`. The engine does not wait for their acknowledgements.
+    /// Other partitions would act on versions of the partition's audiences. If the next owner does not know the
+    /// versions' life, phones would get versions twice. Forwarded events are not lost: the next owner of the input
+    /// partition reads them again.
     mutating func forget(partition: Int32, in engine: inout ShardEngine, now: EngineTime) {
         var forgotten = self.retries.forgetState(partition: partition)
         forgotten += self.retries.forgetRouted { engine.isAwaited($0) }

@@ -15,7 +15,7 @@ struct OutboxPace {
     static let answerMillis: Int64 = 200
     /// The least time that records wait, even if Kafka is slow, because more requests would not make Kafka faster.
     static let holdMillisMin: Int64 = 50
-    /// Maximum of `recordCountMax`.
+    /// The highest value that the property `recordCountMax` may have.
     static let recordCountMax = 16_384
 
     /// The longest time that a record waits when Kafka is fast.

@@ -38,7 +38,7 @@ struct OutdatedRecords {
         return taken
     }
 
-    /// Forgets a partition that belongs to another worker.
+    /// Forgets a partition whose `state` must not be written now.
     /// - Returns: the acknowledgements that will never arrive.
     mutating func forget(partition: Int32) -> [UInt64] {
         defer { self.replace(partition, by: []) }

@@ -11,7 +11,7 @@ struct ProduceOrder {
     /// Where the next record of each bucket is put.
     private var nextIndexes: [Int32] = []
 
-    /// Number of buckets before the buckets of `state`. There is one of these for each partition.
+    /// Number of buckets before those of `state`, which has one bucket for each partition.
     private static let otherBucketCount = 3
 
     mutating func arrange(_ records: [EngineRecord]) {

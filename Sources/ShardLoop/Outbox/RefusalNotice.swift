@@ -51,7 +51,8 @@ struct RefusalDesk {
     /// Acknowledgements of records that were tried again with the present time.
     private var presentTime: Set<UInt64> = []
     var giveUpLimit = GiveUpLimit()
-    /// For each topic, the last refusal by which readers of the topic lost something, and its time on the steady clock.
+    /// For each topic, the last refusal with a lasting effect, and its time on the steady clock. The record was shrunk,
+    /// given up, dead-lettered or not published, or its partition halts.
     private(set) var recent: [EngineRecord.Topic: (notice: RefusalNotice, atMillis: Int64)] = [:]
     /// Whether a topic's limit may have changed since the limits were read.
     var asksForLimits = false

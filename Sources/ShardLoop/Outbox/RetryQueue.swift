@@ -11,7 +11,8 @@ import PushModel
 ///
 /// Kafka may refuse a record because of another record in its request. The lane of a refused record therefore becomes
 /// careful: its records leave in groups. Each group leaves when Kafka has answered for the group before. The first
-/// group is one record; all others of the lane wait here. A topic without an order is one lane. See `CarefulLane`.
+/// group is one record; all others of the lane wait here. A topic without an order is one lane. A lane of `routed` is
+/// also careful while Kafka has not answered for its earlier records. See `CarefulLane`.
 struct RetryQueue {
     /// The unit within which order is kept, by topic and partition.
     struct Lane: Hashable, Comparable {
@@ -37,8 +38,8 @@ struct RetryQueue {
     private var stuck: [KeptRecord] = [] { didSet { self.updateHasCare() } }
     private var stuckDueMillis: Int64 = .max
     private var careful: [Lane: CarefulLane] = [:] { didSet { self.updateHasCare() } }
-    /// The marker that must begin the next epoch, by partition. Until it is acknowledged, all other records of the
-    /// partition's `state` are outdated. The value is `nil` if no marker was made.
+    /// The marker that must begin the next epoch, as its acknowledgement, by partition. Until Kafka has the marker, all
+    /// other records of the partition's `state` are outdated. The value is `nil` if no marker was made.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
     private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
     /// Whether something is stuck or outdated, or a lane is careful. This flag is checked in each turn.
@@ -282,7 +283,7 @@ struct RetryQueue {
         self.careful[lane]!.dueMillis = nowMillis
     }
 
-    /// Forgets a partition that belongs to another worker, because its `state` must not be written any longer.
+    /// Forgets a partition whose `state` must not be written now.
     /// - Returns: the acknowledgements that will never arrive.
     mutating func forgetState(partition: Int32) -> [UInt64] {
         let lane = Lane(.state, partition)

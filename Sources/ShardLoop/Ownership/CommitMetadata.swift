@@ -3,7 +3,7 @@
 ///
 /// The text is like `mailboat at=20:1764196000000 state=57 from=0 released=1764196001234`. Unknown values are left out,
 /// and words that a later release adds are ignored. The text `mailboat-released=…` of the former release is read, too.
-/// That release ignores the present text.
+/// The former release ignores the present text.
 public struct CommitMetadata: Equatable, Sendable {
     /// A record that this group has read, by its offset and its time.
     public struct Sample: Equatable, Sendable {

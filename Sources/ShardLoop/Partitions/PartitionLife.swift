@@ -27,7 +27,7 @@ public enum PartitionLife: Hashable, Sendable, CaseIterable {
     case quieting
     /// The rest has been written, and Kafka's acknowledgements are awaited.
     case writing
-    /// Nothing more is done for the partition. The group has its last commit.
+    /// Nothing more is done for the partition. Its last offsets have been handed over to be committed.
     case left
 
     /// The phases that may follow.
