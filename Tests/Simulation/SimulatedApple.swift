@@ -1,6 +1,6 @@
 import PushModel
 
-/// An app in one of Apple's two environments. Each home has its own channels.
+/// A home of channels: an app in one of Apple's two environments. Each home has its own channels.
 struct KeptHome: Hashable {
     /// Index into `SimulationPlan.apps`.
     var app: UInt16

@@ -62,7 +62,7 @@ struct SimulatedMember {
     /// The card that the phone shows of each audience, by the audience's life. The phone keeps its card when it leaves
     /// the audience, and still has it if it returns.
     var cards: [Int: MemberCard] = [:]
-    /// By worker: departure time of the last push to the token that APNs processed.
+    /// By worker: departure time of the last push to the token that may have reached the phone.
     var departures: [Int: Int64] = [:]
     var tens: [Ten] = []
     /// Index of the last movement that each worker has read since it got the partition, by worker.
@@ -91,7 +91,7 @@ struct SimulatedMember {
         var id: PushID
         /// When the phone got the push, by the steady clock. While that is not known: when the push left.
         var atMillis: Int64
-        /// Total time by which all clocks had been set ahead at that moment, in milliseconds.
+        /// Total time by which all clocks had been set ahead when the push left, in milliseconds.
         var aheadMillis: Int64
     }
 

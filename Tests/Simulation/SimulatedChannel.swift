@@ -15,7 +15,7 @@ struct SimulatedChannel {
     var newest = NewestMessages()
     /// The newest messages that the sleeper has got.
     var sleeperNewest = NewestMessages()
-    /// By worker: departure time of the last broadcast that APNs processed, in steady time.
+    /// By worker: departure time of the last broadcast after which the minimum distance must be kept, in steady time.
     var departures: [Int: Int64] = [:]
     /// When a worker got its latest answer, if that answer had status 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]

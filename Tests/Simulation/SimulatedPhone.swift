@@ -14,7 +14,7 @@ struct SimulatedPhone {
     var isTokenDead = false
     /// Whether a token of this activity has died or was replaced.
     var hasLostToken = false
-    /// Whether the app has another token that it has not uploaded yet.
+    /// Whether the app has not uploaded its newest token yet, or will upload it again.
     var hasTokenToUpload = false
     var hasFrequentUpdates = false
     /// Whether an update or end was written about the activity. For an audience, a start counts too. No start of an

@@ -33,7 +33,7 @@ final class SimulatedWorker {
         var readsFromMillis: Int64 = 0
         /// Time since which the partition has been running.
         var runsSinceMillis: Int64 = 0
-        /// Whether the partition could not be read for a while, because too many activities were pending.
+        /// Whether the partition could not be read for a while, because the engine had no room for more records.
         var hasHadNoRoom = false
         /// Offset of the worker's first marker in `state`. The worker restores the records below it.
         var markerOffset: Int64?

@@ -56,9 +56,10 @@ package struct SimulationPlan {
     /// Greatest additional delay of an outcome, in milliseconds, compared with other records.
     var outcomeDelayMillisMax: Int64
     var alertPercent: Int
-    /// Percentage of reads that return only a part of the available records.
+    /// Percentage of reads after which a partition cannot be read for a while, as if its other records had not been
+    /// fetched.
     var partialReadPercent: Int
-    /// Greatest pause, in milliseconds, after a read that returned only a part of the records.
+    /// Greatest length, in milliseconds, of a pause after a read (`partialReadPercent`).
     var readPauseMillisMax: Int64
     /// Configured time, in milliseconds, for which a commit waits for other commits.
     var commitIntervalMillis: Int64

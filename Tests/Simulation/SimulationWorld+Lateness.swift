@@ -208,8 +208,8 @@ extension SimulationWorld {
             worker: worker.number, sinceMillis: self.steadyMillis)
     }
 
-    /// Whether the event must be pushed again. It must if it does not expire and its token and message were not
-    /// refused.
+    /// Whether the event must be pushed again. It must if it is an update that does not expire, and neither its token
+    /// nor its message was refused.
     private func staysToBeSent(_ flight: Flight, _ result: PushAnswer.Result) -> Bool {
         if case .response(let response) = result, response.status == 400 || response.status == 410 { return false }
         guard let event = self.event(in: String(decoding: flight.body, as: UTF8.self)) else { return false }

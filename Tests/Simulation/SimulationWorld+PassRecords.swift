@@ -83,7 +83,7 @@ extension SimulationWorld {
         }
     }
 
-    /// Remembers that a record about an audience's members in one partition was stored in `state`.
+    /// Remembers a progress record or a void of an audience that was stored in a partition of `state`.
     /// - Parameter key: a letter, then `/<bundle id>/<audience id>`.
     func rememberCrowdRecord(_ transit: SimulatedKafka.Transit, key: String) {
         let parts = key.split(separator: "/", maxSplits: 2)

@@ -8,7 +8,7 @@ extension SimulationWorld {
     /// without them do not change.
     struct RecordTimes {
         var random: SplitMix64
-        /// Percentage of events with content whose record has an impossible time.
+        /// Percentage of updates and ends whose record has an impossible time.
         let percent: Int
         /// Activities and audiences that have had an event without a time. Their later events are written in the order
         /// of their times, because workers order an event without a time only by its arrival.

@@ -2,8 +2,8 @@ import Foundation
 import PushEngine
 import PushModel
 
-/// Start members whose worker died before it got the answer to their start. An outcome record must report each of them
-/// (fan-out contract: Starts of an audience).
+/// Start members whose worker died before it got the answer to their start. With `start.on-unknown: drop`, an outcome
+/// record must report each of them (fan-out contract: Starts of an audience).
 extension SimulationWorld {
     /// Time in which a new owner stores all its reports in Kafka, in milliseconds. It includes the session timeout of
     /// the former owner.
@@ -35,7 +35,8 @@ extension SimulationWorld {
             self.fail("starter \(starter): event \(event.number) is sent again, and is said not to be")
         }
     }
-    /// Judges that a start is not sent to a member after an outcome has reported that start as being in doubt.
+    /// Judges, with `start.on-unknown: drop`, that a start is not sent to a member after an outcome has reported that
+    /// start as being in doubt.
     func checkIsNotUnheard(_ start: Int, starter: Int) {
         guard self.plan.app.startOnUnknown == .drop, self.unheardStarts[start]?.contains(starter) == true else {
             return
