@@ -95,7 +95,8 @@ struct AudienceOwner {
         let isFirst = self.asked.isEmpty
         let isKnown = !self.ask(question.partition)
         if self.publications.isEmpty {
-            // If an `open` has named a life, what follows belongs to that life, unless the partition knows it already.
+            // If an `open` has named a life, what follows belongs to that life, unless the partition knows that life or
+            // a later one.
             let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
             self.life = max(self.life, question.life + 1, named)
         } else if question.life > self.life {
@@ -113,9 +114,9 @@ struct AudienceOwner {
         self.add(environments: question.environments, by: rules, now: now, into: &effects)
         effects.append(.write)
         guard let newest = self.newest else { return }
-        // The answer is the newest version, and older versions that expire later. It has an alert only if the
-        // partition's newest member joined before the alert's event, or if the newest version is still on its way to
-        // partitions. In the latter case this answer may arrive before that version.
+        // The answer is the newest version, and older versions that expire later. A version keeps its alert if the
+        // partition's newest member joined before the version's event. All versions keep their alerts while the newest
+        // one is still on its way to partitions, because this answer may arrive first.
         let versions = newest.versions.map {
             var version = $0.answer(keepsAlert: newest.isOpen || question.hasMembers(before: $0))
             // Members that joined lately may have missed a broadcast that has left already.

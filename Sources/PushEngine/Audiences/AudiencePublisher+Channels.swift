@@ -54,8 +54,8 @@ extension AudiencePublisher {
         core.journal.flushNow(now: now)
         core.dispatch.reschedule(slot, in: &core.memory, now: now)
     }
-    /// Gives back a channel that was opened for a life that is over and forgotten. A former owner's wish had reached
-    /// the keeper after the life's end.
+    /// Gives back a channel that was opened for a life that is over and forgotten. This happens if a former owner's
+    /// wish reached the keeper only after the life's end.
     private mutating func giveBack(
         _ news: BusRecord.ChannelNews, key: Span<UInt8>, app: UInt16, in core: inout ShardCore
     ) {

@@ -57,7 +57,7 @@ extension AudiencePublisher {
 }
 
 extension Layer {
-    /// Replaces the layer's content with other content.
+    /// Replaces the layer's content-state, relevance score and stale date with those of other content.
     fileprivate mutating func show(_ other: PayloadContent, of source: Span<UInt8>) {
         self.content.contentState = self.append(source.extracting(other.contentState.range))
         self.content.relevanceScore = self.append(source.extracting(other.relevanceScore.range))

@@ -24,7 +24,7 @@ enum OwnerEffect {
     case scheduleRollUps
     /// Write the state record.
     case write
-    /// Write the state record at once. Nothing leaves before Kafka has it.
+    /// Write the state record at once. Nothing of the audience leaves before Kafka has it.
     case writeFirst
     /// Look at the slot again: it may be time for the next version.
     case reschedule

@@ -193,7 +193,7 @@ struct RollUps {
         guard !self.all.contains(where: { $0.isOf(life: version.life, stampSeconds: version.stampSeconds) }) else {
             return
         }
-        // Content that was a version of its own already has a roll-up.
+        // Older content that was once a version of its own has a roll-up already.
         let former = self.all.map(\.version.stampSeconds).max() ?? .min
         for older in publication.fallbacks where older.life == version.life && older.stampSeconds > former {
             self.all.append(RollUp(ofOutliving: older, nowMillis: nowMillis))

@@ -82,7 +82,7 @@ struct Version {
             kind: self.kind, stampSeconds: self.stampSeconds, content: self.layer.content,
             source: self.layer.blob.span, alert: other.layer.blob.span.extracting(other.layer.alert.range), to: &body)
     }
-    /// Whether the content and the alert of `other` fit into one push.
+    /// Whether this version's content fits into one push together with the alert of `other`.
     func fits(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

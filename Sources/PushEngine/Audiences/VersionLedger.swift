@@ -1,7 +1,7 @@
 import PushModel
 
-/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A unit returns an hour
-/// after the last partition has reported that it no longer sends the version with priority 10.
+/// Versions that left with priority 10 in a rolling hour (fan-out contract: Audience budget). A version's unit returns
+/// an hour after the owner has learned that no partition and no channel sends the version with priority 10 any longer.
 struct VersionLedger: Equatable {
     /// Stamps of versions that may still be sent with priority 10, oldest first.
     private(set) var open: [Int64] = []

@@ -47,7 +47,7 @@ extension Version {
 
     /// Takes over the content of the former version for an `end` without content. Members that have not got the former
     /// version then show the former version's content at the end. If the push would be too large with this content, the
-    /// `end` stays without.
+    /// `end` stays without content.
     mutating func bringAlong(contentOf former: Version) {
         guard self.layer.isEnd, self.layer.content.contentState.isEmpty, former.life == self.life else { return }
         var content = former.layer
@@ -72,7 +72,7 @@ extension Version {
     mutating func leaveNothingToChannels() {
         for index in self.channels.indices { self.channels[index].serves = false }
     }
-    /// Whether the content and the alert of `other` fit into one broadcast.
+    /// Whether this version's content fits into one broadcast together with the alert of `other`.
     func fitsOnChannel(alertOf other: Version) -> Bool {
         PayloadWriter.byteCount(
             kind: self.kind, stampSeconds: max(self.stampSeconds, EventRules.sizedStampSecondsMin),

@@ -60,8 +60,8 @@ struct BlockHeader {
         return id
     }
 
-    /// Gives a block back, and merges it with the free blocks directly behind it, up to `granulesMax`. So when the
-    /// first part of a cut block is given back, it is merged with the parts that are free by then.
+    /// Gives a block back, and merges it with the free blocks directly behind it, up to `granulesMax` granules. So when
+    /// the first part of a cut block is given back, it is merged with the parts that are free by then.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {

@@ -43,7 +43,7 @@
 
     /// Creates an empty table.
     /// - Parameter seed: key of the index; random and secret, so that nobody can prepare colliding tokens. The order of
-    ///   rings does not depend on the seed.
+    ///   members in a ring does not depend on the seed.
     /// - Parameter chunksMax: maximum number of chunks of the table's rows; fewer in tests.
     init(seed: UInt64, chunksMax: Int = MemberRows.chunksMax) {
         self.rows = MemberRows(chunksMax: chunksMax)

@@ -104,7 +104,7 @@ struct RowEntry: Equatable {
         return (self.makeSet(self.staying), leaving)
     }
 
-    /// Returns one set of both sets' rows.
+    /// Merges two sets. Returns the set that has the rows of both.
     mutating func merging(_ first: BlockID, _ second: BlockID) -> BlockID {
         self.staying.removeAll(keepingCapacity: true)
         self.release(first) { entry, staying, _ in staying.append(entry) }

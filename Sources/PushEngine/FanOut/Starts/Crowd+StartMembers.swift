@@ -60,7 +60,7 @@ extension Crowd {
         self.starts.record(of: member, of: round, in: table)
     }
     /// Counts a start member's tombstone that is written.
-    /// - Returns: the record's number.
+    /// - Returns: the tombstone's number.
     mutating func startTombstoneWritten() -> UInt32 { self.starts.tombstoneWritten() }
     /// Takes Kafka's acknowledgement of a start member's record.
     /// - Returns: whether a start goes round, which may be able to continue now.

@@ -16,7 +16,7 @@ extension Crowd {
     @inline(__always) var mayStart: Bool { self.starts.mayLeave && self.records.isDurable && !self.isPaused }
     /// Whether the crowd has starts to send, to record or to remember.
     @inline(__always) var hasStarts: Bool { !self.starts.isIdle }
-    /// Whether the start that goes round has expired, and is no longer sent.
+    /// Whether the start that goes round has expired, or its content is stale. If so, it is no longer sent.
     @inline(__always) func hasStartExpired(now: EngineTime) -> Bool {
         self.starts.hasOrder && self.startEndsSeconds <= now.wallSeconds
     }
@@ -58,7 +58,8 @@ extension Crowd {
         self.starts.over()
         return EndedStart(count: count, report: report, record: record)
     }
-    /// Withdraws announcements whose pushes have not left. Their members must be announced again before pushes leave.
+    /// Withdraws the announcement of members to which no push has left. They must be announced again before they are
+    /// sent the start.
     /// - Parameter isLeaving: whether the partition leaves. If so, a record has to be written even if the start is
     ///   over, unless the last record covers everything.
     /// - Returns: whether a record has to be written.

@@ -55,7 +55,7 @@ struct CrowdStarts: ~Copyable {
         _ order: StartOrder, in table: inout MemberTable, entries: inout [RingEntry]
     ) -> Begun {
         self.orders = [order]
-        // From here on neither this start nor an older one can begin again.
+        // From here on only a newer start can begin.
         self.newestMet = order.stamp
         self.orderStamp = order.stamp
         self.orderExpiresSeconds = order.expiresSeconds
@@ -179,8 +179,7 @@ struct CrowdStarts: ~Copyable {
             }
         }
     }
-    /// When the next member of a round can be sent the start (steady clock); `Int64.max`: not before an
-    /// acknowledgement or an answer.
+    /// When the next member of a round can be sent the start (steady clock); `Int64.max`: at no known time.
     mutating func stepDueMillis(
         of round: Int, _ terms: StartTerms, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {

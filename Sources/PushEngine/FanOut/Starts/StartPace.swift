@@ -7,7 +7,7 @@
 struct StartPace {
     /// How long the pushes of one announcement take to leave, milliseconds.
     static let aheadMillis: Int64 = 200
-    /// Number of members announced by a round that is slow or has just begun.
+    /// Number of members that a record announces while the round is slow or has just begun.
     static let countMin = 256
     /// Maximum number of members that may be in doubt, no matter how fast a round is. A partition that sends more than
     /// 20,000 a second writes more records instead.
@@ -23,8 +23,8 @@ struct StartPace {
     private(set) var count = Self.countMin
     private var windowBeganMillis = Int64.min
     private var sentInWindow = 0
-    /// How long Kafka has taken to acknowledge a record, milliseconds. The effect of a single slow one is halved with
-    /// each record.
+    /// How long Kafka has taken to acknowledge a record, milliseconds. The effect of a single slow acknowledgement is
+    /// halved with each further one.
     private var acknowledgementMillis: Int64 = 0
     private var hasRunDry = false
 

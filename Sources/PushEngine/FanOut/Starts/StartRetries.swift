@@ -1,14 +1,14 @@
 import PushModel
 
-/// Start members that wait for another attempt. APNs refused their push for now or did not process it, they have had
-/// all their starts of the hour, or a push of an earlier start is unanswered. If the app resends starts, members whose
-/// push has an unknown result wait here, too.
+/// Start members that wait for another attempt. APNs refused their push for now or did not process it. Or the members
+/// have had all their starts of the hour, or have an unanswered push of an earlier start. If the app resends starts,
+/// members whose push has an unknown result wait here, too.
 ///
 /// A member is sent the start when its wait is over. Before that, `state` must have a record that does not name the
 /// member, unless the app resends starts. After a takeover all members that the last record names are sent the start.
 struct StartRetries {
     struct Entry {
-        /// Earliest time of the next attempt (steady clock); `Int64.max`: not before the answer to a push of another
+        /// Earliest time of the next attempt (steady clock); `Int64.max`: not before the answer to a push of an earlier
         /// start.
         var notBeforeMillis: Int64
         var failures = FailureStreak.none

@@ -26,7 +26,7 @@ struct StartRound {
 
     let ring: RingID
     let environment: PushEnvironment
-    /// The position that the round has reached. All members before it have been met.
+    /// The position that the round has reached. All members before it have been met, here or under a former owner.
     private(set) var position = Self.end
     /// Members at `position` itself that have been met.
     private var metHere: [MemberID] = []
@@ -188,8 +188,7 @@ struct StartRound {
         }
         return .nobody
     }
-    /// When the next member can be sent the start (steady clock); `Int64.max`: not before an acknowledgement or an
-    /// answer.
+    /// When the next member can be sent the start (steady clock); `Int64.max`: at no known time.
     mutating func stepDueMillis(
         resends: Bool, spread: StartSpread, in table: borrowing MemberTable, now: EngineTime
     ) -> Int64 {
