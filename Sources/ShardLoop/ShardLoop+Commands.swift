@@ -14,7 +14,7 @@ struct Release {
     let ran: [Int32]
     /// The partitions whose present step, quieting or writing, has not ended.
     var awaited: [Int32]
-    /// Whether the rest was written, so that all these partitions are `.writing`.
+    /// Whether the rest was written, so that all partitions of the release are `.writing`.
     var isWriting = false
 
     var dueMillis: Int64 { self.isWriting ? self.endsAtMillis : self.quietUntilMillis }

@@ -46,8 +46,8 @@ extension ShardLoop {
         self.repairs[index].recordCount += read.recordCount
         self.hasChanged = true
         if let successorOffset {
-            // Another owner's marker should not be found here, because the group is asked before anything is written.
-            // If two workers believe that they own a partition, this worker cannot continue.
+            // Another owner's marker should not be found here, because this worker writes only while the group confirms
+            // its ownership. If two workers believe that they own a partition, this worker cannot continue.
             self.news.append(
                 .failed(
                     "another worker has taken over partition \(repair.partition) (its marker is at \(topicPartition)@\(successorOffset)), "

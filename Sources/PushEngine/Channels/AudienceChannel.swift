@@ -218,7 +218,7 @@ extension AudienceChannels {
         /// Decides whether a version that waits to be broadcast leaves, is left to tokens, or continues to wait.
         /// - Returns: what follows for the version.
         mutating func waits(isPaused: Bool, by rules: OwnerRules, now: EngineTime) -> WaitEffect {
-            // The earliest time at which the broadcast could have left.
+            // `dueMillis` is the earliest time at which the broadcast could have left.
             let distance = rules.app.channelMinimumDistanceMillis
             self.dueMillis = self.dueMillis ?? max(now.steadyMillis, self.sentMillis.map { $0 + distance } ?? .min)
             if isPaused {

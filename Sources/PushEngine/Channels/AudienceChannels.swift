@@ -9,7 +9,8 @@ struct AudienceChannels {
     /// The life as the keeper knows it, seconds since 1970; it only grows. It equals the life of the versions, unless
     /// the keeper knew a later life.
     private(set) var life: Int64 = 0
-    /// Revision of the list of channels. It grows when the versions that are already made get another list.
+    /// Revision of the list of channels. It grows with each change, and the versions that the owner keeps get the new
+    /// list.
     private(set) var revision: UInt32 = 0
     /// Environments in which partitions have members, one bit each.
     private(set) var environments: UInt8 = 0

@@ -5,8 +5,8 @@ import PushModel
 /// A keeper in this shard: an element of `Keepers`.
 struct KeeperID: Identifier { let rawValue: Int32 }
 
-/// A request about a channel that is not a push of a slot: a keeper's request, or an audience's broadcast. It is tried
-/// once; its sender decides about a second attempt.
+/// A keeper's request about a channel, or an audience's broadcast on one. The request is tried once; its sender decides
+/// about a second attempt.
 struct ChannelErrand {
     enum Sender {
         case keeper(KeeperID, generation: UInt32, request: UInt64)

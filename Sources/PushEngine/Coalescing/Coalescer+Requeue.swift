@@ -189,7 +189,7 @@ extension Coalescer {
         if dropsAlert { memory.updates[update].dropAlert() }
     }
 
-    /// Sets whether a former owner may have sent the update's events, for all of them.
+    /// Sets for all events of the update whether a former owner may have sent them.
     func mark(_ update: UpdateID, mayBeSent: Bool, in memory: inout ShardMemory) {
         memory.updates[update].top.mayBeSent = mayBeSent
         for layer in memory.updates[update].under.indices { memory.updates[update].under[layer].mayBeSent = mayBeSent }

@@ -26,7 +26,7 @@ extension Coalescer {
                 memory.updates[update].stampSeconds = nil
             }
         }
-        // `pending` had to go first only because of its alert.
+        // `pending` had to go first only because of its alert. Without that alert the two updates become one.
         guard behind.isSome, !memory.updates[pending].isStart, memory.updates[pending].top.alert.isEmpty else { return }
         var event = Layer()
         swap(&event, &self.scratchLayer)

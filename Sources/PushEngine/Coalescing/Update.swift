@@ -32,8 +32,8 @@ struct Update {
     var containsReplay = false
     /// The push's `aps.timestamp`; `nil`: not given yet. It becomes `nil` again when the content changes.
     var stampSeconds: Int64?
-    /// Whether the update contains an event with `"alert": null` for an audience. Earlier versions' alerts that wait
-    /// for members are then not sent.
+    /// Whether the update is an audience's, and contains an event with `"alert": null`. If so, alerts of earlier
+    /// versions that members still wait for are not sent.
     var withdrawsAlert = false
     /// Whether a state record says that a `start` may have left. The start leaves only after that, so that a restart
     /// does not put up a second card.
@@ -118,7 +118,7 @@ struct Update {
 struct UpdateStore: ~Copyable {
     private var updates = ChunkedStore<UpdateID, Update>()
     private var free: [UpdateID] = []
-    /// Byte offset of `top` within an `Update`. It exists, because `top` is a stored property.
+    /// Byte offset of `top` within an `Update`. `offset(of:)` knows it, because `top` is a stored property.
     private let topOffset = MemoryLayout<Update>.offset(of: \.top)!
     private let blobOffset = MemoryLayout<Layer>.offset(of: \.blob)!
 

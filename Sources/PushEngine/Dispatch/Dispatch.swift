@@ -15,8 +15,8 @@ struct Dispatch: ~Copyable {
     private(set) var versionLanes: [LaneIndex] = []
     /// Number of ready slots in `versionLanes`.
     private(set) var readyVersionCount = 0
-    /// Number of channels with something to send whose keeper has not answered. They do not count towards the limit of
-    /// pending slots. At that limit nothing is read, but the keepers' answers have to be read.
+    /// Number of channels that have something to send, and whose keeper has not answered. They do not count towards the
+    /// limit of pending slots. At that limit nothing is read, but the keepers' answers have to be read.
     private(set) var keeperQuestionsPending = 0
     var budgets = BudgetStore()
     var random: SplitMix64

@@ -110,7 +110,8 @@ enum PushComposer {
         }
     }
 
-    /// FNV-1a over the token, 64 bits. It is enough to distinguish tokens in a log, and useless for sending.
+    /// FNV-1a over a token or a channel's id, 64 bits. The hash distinguishes tokens in a log, and is useless for
+    /// sending.
     static func hash(ofToken token: Span<UInt8>) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         for index in token.indices { hash = (hash ^ UInt64(token[index])) &* 0x0000_0100_0000_01b3 }

@@ -16,8 +16,8 @@ struct StartProgressRecord: Equatable {
         var named: [Int64] = []
         /// The first position whose members the round has not met, at most `horizon`; `nil`: the record does not say.
         var unmet: Int64?
-        /// Positions of announced members whose push is unanswered, and that the round has met or that are late. There
-        /// are at most `unansweredMax`.
+        /// Positions of announced members whose push is unanswered: members that the round has met, and late members.
+        /// There are at most `unansweredMax`.
         var unanswered: [Int64] = []
     }
     /// Maximum number of members that are listed one by one.

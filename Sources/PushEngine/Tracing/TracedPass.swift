@@ -83,7 +83,7 @@ public struct PassTally: Sendable, Equatable {
     public struct Refusal: Sendable, Equatable {
         /// The reason as APNs gives it.
         public var reason: String
-        /// Number of members.
+        /// Number of members that were not served for this reason.
         public var count: UInt64
     }
 }

@@ -26,7 +26,7 @@ extension Outbox {
         now: EngineTime
     ) {
         guard let partition = engine.partition(of: record.acknowledgement) else {
-            // The partition has left, and its next owner reads the record again.
+            // The partition has left, and its next owner reads the event again.
             self.refusals.taken(record.acknowledgement)
             return engine.acknowledged(record.acknowledgement, offset: -1, now: now)
         }

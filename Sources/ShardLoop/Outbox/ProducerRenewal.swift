@@ -21,7 +21,7 @@ struct ProducerRenewal {
     /// A client that has not returned its records within this time counts as broken.
     static let returnMillisMax: Int64 = 60_000
 
-    /// Remembers that the client has ended. The client may report it for one record or for all.
+    /// Remembers that the client has ended. The client may report its end with each record that fails, and by itself.
     mutating func clientEnded(_ failure: ProduceFailure, nowMillis: Int64) {
         guard !self.isDue else { return }
         self.isDue = true
@@ -41,8 +41,8 @@ struct ProducerRenewal {
         self.attempt += 1
     }
 
-    /// When another client may be made, on the steady clock; `nil` while the client works. Until all records are back,
-    /// it is when the wait for them ends.
+    /// When another client may be made, on the steady clock. While the old client still has records, this is when the
+    /// wait for them ends. `nil` while the client works.
     func nextMillis(isAllBack: Bool) -> Int64? {
         guard self.isDue else { return nil }
         return isAllBack ? self.dueMillis : self.endedMillis + Self.returnMillisMax

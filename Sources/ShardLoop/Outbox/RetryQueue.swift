@@ -42,7 +42,8 @@ struct RetryQueue {
     /// other records of the partition's `state` are outdated. The value is `nil` if no marker was made.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
     private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
-    /// Whether something is stuck or outdated, or a lane is careful. This flag is checked in each turn.
+    /// Whether something is stuck or outdated, a lane is careful, or a marker is awaited. This flag is checked in each
+    /// turn.
     private var hasCare = false
     private(set) var count = 0
     /// When the first record outside careful lanes may be tried again, on the steady clock; `nil` if none waits.
@@ -270,7 +271,7 @@ struct RetryQueue {
         }
     }
 
-    /// Removes a record that did not reach Kafka from its lane's group.
+    /// Takes a record out of its lane's group, because the record did not reach Kafka.
     mutating func cameBack(_ record: KeptRecord, nowMillis: Int64) {
         let lane = Lane(record.topic, record.partition)
         guard self.careful[lane] != nil else { return }
@@ -299,7 +300,7 @@ struct RetryQueue {
     }
 
     /// Drops messages between workers whose acknowledgements the engine does not await. They must not be written.
-    /// - Parameter isAwaited: whether this worker still has the partition that a message is about, by the message's
+    /// - Parameter isAwaited: whether this worker still has the partition that sent a message, by the message's
     ///   acknowledgement.
     /// - Returns: the acknowledgements that will never arrive.
     mutating func forgetRouted(isAwaited: (UInt64) -> Bool) -> [UInt64] {
