@@ -216,7 +216,7 @@ struct AudienceOwner {
         self.dropDone()
         return startEffect
     }
-    /// Drops publications that are no longer needed: their event has its outcome, and `state` has a newer publication.
+    /// Drops the oldest publications while their event has its outcome and `state` has a newer publication.
     private mutating func dropDone() {
         while self.publications.count > 1, let first = self.publications.first, !first.isOpen,
             self.publications.dropFirst().contains(where: { $0.isDurable })

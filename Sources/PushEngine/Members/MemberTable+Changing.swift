@@ -53,7 +53,7 @@ extension MemberTable {
         self.forget(member)
     }
 
-    /// Gives back the number and the token of an unlinked member.
+    /// Gives back the number and the token of an unlinked member. A start token stays while other memberships name it.
     mutating func free(_ member: MemberID) {
         precondition(self.ring(of: member).isNone, "member \(member) is in a ring")
         if self.rows.kind(of: member.row) == .startMember { self.releaseStartToken(of: member.row) }
@@ -85,8 +85,8 @@ extension MemberTable {
         return removed
     }
 
-    /// Removes a member that has left its ring from the index, or from its start token's list. The member's ring
-    /// becomes `none`.
+    /// Removes a member from the index, or from its start token's list. The caller has taken the member out of its
+    /// ring. The member's ring becomes `none`.
     private mutating func forget(_ member: MemberID) {
         let row = member.row
         if self.rows.kind(of: row) == .startMember {

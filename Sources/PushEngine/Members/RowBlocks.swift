@@ -161,7 +161,7 @@ struct RowEntry: Equatable {
         unsafe UnsafeBufferPointer(start: Self.base(block), count: Int(block.pointee.count))
     }
 
-    /// The block's entries: as many as its capacity says.
+    /// The address of the block's first entry. There is room for as many entries as the block's capacity says.
     @inline(__always) @unsafe private static func base(_ block: Block) -> UnsafeMutablePointer<RowEntry> {
         unsafe UnsafeMutableRawPointer(block + 1).assumingMemoryBound(to: RowEntry.self)
     }

@@ -5,7 +5,7 @@ import PushModel
 extension Crowd {
     /// What follows from the end of a start.
     struct EndedStart {
-        /// Number of members that are no longer owed the start.
+        /// Number of members that are no longer owed the start. Members with a push in flight do not count.
         var count: Int
         /// What is reported to the audience's owner; `nil`: the owner knows all.
         var report: BusRecord.Report?

@@ -131,8 +131,8 @@ extension Version {
         order.stampSeconds = self.stampSeconds
         self.starts = [order]
     }
-    /// Continues the start of an earlier version of the same life, unless it has expired. A version that has a start of
-    /// its own, or is the end, does not continue it.
+    /// Continues the start that an earlier version of the same life carried, unless that start has expired. A version
+    /// that has a start of its own, or is the end, does not continue it.
     mutating func carry(startOf former: Version, nowSeconds: Int64) {
         guard self.starts.isEmpty, !self.isEnd, former.life == self.life, let order = former.start,
             !order.isExpired(nowSeconds: nowSeconds)
