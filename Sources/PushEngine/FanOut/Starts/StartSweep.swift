@@ -1,5 +1,5 @@
-/// Decides when a crowd's start members are searched, a few at a time. The search finds ghosts that need not be
-/// remembered longer, and members that have not joined again for very long. Members of both kinds are removed.
+/// Decides when a crowd's start members are searched, a few at a time. The search removes ghosts that need not be
+/// remembered longer. Members that have not joined again for very long have to leave.
 struct StartSweep {
     /// Maximum number of members that one step looks at.
     static let countMax = 1_024
