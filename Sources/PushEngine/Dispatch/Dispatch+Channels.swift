@@ -64,8 +64,8 @@ extension Dispatch {
         self.chooseErrand(slot, in: &memory, now: now)
     }
 
-    /// Makes the question the slot's errand, unless it is known what the channel stores, a question is unanswered or
-    /// has failed lately, or no route for questions is configured. Otherwise the broadcast is the errand.
+    /// Chooses between the question and the broadcast as the slot's errand. The question is not chosen if its answer is
+    /// known, a question is unanswered or has failed lately, or questions have no route.
     mutating func chooseErrand(_ slot: SlotID, in memory: inout ShardMemory, now: EngineTime) {
         guard memory.slots[slot].errand != .keeperQuestion else { return }
         let asks =
