@@ -2,8 +2,9 @@ import PushModel
 
 /// The record with which an owner takes a partition over, or confirms its ownership. Its key is `m`.
 ///
-/// A marker written before an owner's first push also has the header `RecordHeader.takeovers`. The last marker of an
-/// owner that leaves in good order has `RecordHeader.released`. Releases that do not know a header ignore it.
+/// A marker that confirms its owner's first one, or that repairs a gap, also has the header `RecordHeader.takeovers`.
+/// The last marker of an owner that leaves in good order has `RecordHeader.released`. Releases that do not know a
+/// header ignore it.
 struct MarkerRecord: Equatable {
     /// Offset of the owner's first marker; -1: this record is the first.
     var epoch: Int64

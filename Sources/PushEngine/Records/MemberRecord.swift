@@ -17,7 +17,8 @@ struct MemberRecord: Equatable {
     var environment = PushEnvironment.production
     var isFrequent = false
     var isMoved = false
-    /// Whether the record was written again for a member that was known, and not late.
+    /// Whether a takeover must not count the join as a late one. The member was in its ring before and was not late, or
+    /// has the newest version from its former ring.
     var isKnown = false
     /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
     /// listens on none.
@@ -27,7 +28,7 @@ struct MemberRecord: Equatable {
     /// The audience's `CrowdTable.reference`. For a former member it is 0 if the member had moved to this audience from
     /// another one within the hour.
     var reference: UInt64 = 0
-    /// First position of the last event about the member, if that event was forwarded.
+    /// First position of the last forwarded event about the member; `nil`: none is remembered.
     var origin: Origin?
     /// First position of the last forwarded event about the member from another partition than that of `origin`.
     var formerOrigin: Origin?

@@ -39,8 +39,8 @@ struct PassesRecord {
         /// Members that wait for another attempt, or whose push has no answer. Each has its position, and whether it is
         /// owed the alert.
         var waiting: [(position: Int64, owesAlert: Bool)] = []
-        /// Positions of members that the round skips because they have been served. If a channel brings the version,
-        /// they were served by token.
+        /// Positions of members that the round skips, because they have been served. If a channel brings the version,
+        /// no round skips members, and these are the positions of members that were served by token.
         var skipped: [Int64] = []
         /// Positions of members that get no alert, because they joined after it.
         var quiet: [Int64] = []

@@ -63,7 +63,7 @@ public enum PassEnd: Sendable, Equatable {
     case expired
     /// An operator has stopped the pass.
     case paused
-    /// The audience is over.
+    /// The life of the audience is over.
     case voided
     /// The partition has left. Its next owner continues the pass.
     case handedOver

@@ -1,5 +1,6 @@
 /// Decides how many records of a careful lane leave together. A group leaves when Kafka has answered for the group
 /// before. The type is pure.
+///
 /// A lane becomes careful when Kafka refuses a record, because any record of the request may be the cause. The first
 /// group is then one record. Each time a whole group is accepted, the next is twice as large, but at most half of the
 /// last group with a refusal. A lane of `routed` may also be careful only to keep its order. Its groups may have any

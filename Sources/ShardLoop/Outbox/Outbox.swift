@@ -351,6 +351,7 @@ struct Outbox: ~Copyable {
 
     /// Drops the records of a partition that the engine has forgotten: records of its `state`, and what it sends to
     /// other partitions through `routed`. The engine does not wait for their acknowledgements.
+    ///
     /// Other partitions would act on versions of the partition's audiences. If the next owner does not know the
     /// versions' life, phones would get versions twice. Forwarded events are not lost: the next owner of the input
     /// partition reads them again.

@@ -9,7 +9,7 @@
 /// so gathering delays no push. When Kafka acknowledges slowly, records wait less. The type is pure: the caller passes
 /// the time.
 struct OutboxPace {
-    /// The least distance between two pushes of an activity that can be configured.
+    /// The lowest setting for the distance between two pushes of an activity.
     static let distanceMillis: Int64 = 1_000
     /// The part of `distanceMillis` that is reserved for APNs' answer and for delayed turns.
     static let answerMillis: Int64 = 200

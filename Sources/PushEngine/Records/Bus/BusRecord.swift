@@ -9,7 +9,7 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case question
     /// The owner of an audience sends a version to a partition.
     case version
-    /// The owner of an audience reports to a partition that a life of the audience is over.
+    /// The owner of an audience informs a partition that a life of the audience is over.
     case void
     /// A partition reports to the owner of an audience how far the partition's members have been served.
     case report
