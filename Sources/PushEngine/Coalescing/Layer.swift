@@ -17,7 +17,7 @@ struct Layer {
     var recordMillis: Int64 = 0
     /// When the event was taken (steady clock).
     var takenMillis: Int64 = 0
-    /// Seconds since 1970 after which the event must not be sent; `Int64.max`: never.
+    /// Seconds since 1970 from which on the event must not be sent; `Int64.max`: it does not expire.
     var expiresSeconds: Int64 = .max
     /// The event's own value for the header `apns-expiration`; `nil`: the default of its kind.
     var expirationHeaderSeconds: Int64?

@@ -7,7 +7,7 @@ extension Dispatch {
     /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards the broadcast
     /// leaves without the answer, and reaches only phones that are on.
     static let questionMillisMax: Int64 = 5_000
-    /// The least time from a question without an answer to the next question, milliseconds. If nobody ever answers,
+    /// The least time from a question that was given up to the next question, milliseconds. If nobody ever answers,
     /// only one broadcast waits in that time.
     static let questionRestMillis: Int64 = 300_000
     /// Number of steps, each a quarter of a doubling, by which a 429 makes a channel's distance longer. Each accepted
@@ -87,7 +87,7 @@ extension Dispatch {
         return self.questionEndsMillis(slot, in: memory)
     }
 
-    /// When the question no longer delays the pending broadcast (steady clock).
+    /// When the question no longer delays the pending broadcast (steady clock); `Int64.max`: its wait has not begun.
     func questionEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let seconds = memory.slots[slot].questionSeconds
         return seconds == 0 ? .max : Int64(seconds) * 1_000

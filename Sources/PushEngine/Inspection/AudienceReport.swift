@@ -8,7 +8,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var stampSeconds: Int64
         /// `update` or `end`.
         public var event: String
-        /// `high` or `low`.
+        /// `high` if some members may get the version at high priority, otherwise `low`.
         public var priority: String
         /// Whether the version has an alert.
         public var hasAlert: Bool
@@ -29,7 +29,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var reserve: Int
         /// Number of units spent and not returned.
         public var out: Int
-        /// Number of units that may be spent now.
+        /// Number of units that may be spent now on alerts and ends.
         public var left: Int
         /// Seconds until each unit returns, in ascending order. Units of versions whose rounds are not over are not
         /// included.

@@ -23,7 +23,7 @@ public struct TraceNotice: Sendable, Equatable {
         case passSkipped
         /// A push of a pass was answered. Most pushes are not reported.
         case passAnswered(PassTraceID, TracedMemberPush)
-        /// The pass is over, or continues elsewhere.
+        /// The pass is no longer traced, for the reason that `PassEnd` gives.
         case passEnded(PassTraceID, PassEnd, PassTally)
         /// A broadcast of the event's version to its audience's kept channel was answered.
         case broadcastAnswered(TracedBroadcast, PushAnswer)
