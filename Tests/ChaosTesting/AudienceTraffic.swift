@@ -35,8 +35,8 @@ struct AudienceTraffic {
         var withdrawalMillis: Int64?
     }
 
-    /// State of a phone's membership. While it is `changing`, APNs is informed first. The app publishes the change
-    /// afterwards.
+    /// State of a phone's membership. While the membership is `changing`, APNs is informed first, and the app publishes
+    /// the change afterwards.
     private enum Membership { case member, changing, left, gone }
 
     private struct Phone {
@@ -67,9 +67,10 @@ struct AudienceTraffic {
     private let phonesPerAudience: Int
     private var sequence = 0
     private var (dueJoins, dueChanges, dueListeners): (Int64, Int64, Int64) = (0, 0, 0)
-    /// Kept channels that outcomes have named, by audience id. The seed does not decide when an outcome names one, so
-    /// listening has its own random numbers.
+    /// Kept channels that outcomes have named, by audience id.
     private var channels: [String: String] = [:]
+    /// Random numbers for listening alone. The seed does not decide when an outcome names a channel, so listening must
+    /// not use up the other random numbers.
     private var listenRandom: SplitMix64
     private var lastMillis: Int64?
 

@@ -16,7 +16,8 @@ struct ChannelTraffic {
         var storage: ChannelStorage
     }
 
-    /// A message to the simulated APNs about something that a phone, its app or the owner of a channel does.
+    /// A message to the simulated APNs: a phone listens, goes offline or comes back, or a publisher deletes its
+    /// channel.
     enum Notice: Equatable {
         case listen(token: String, channel: String)
         case presence(token: String, isOnline: Bool)
@@ -48,9 +49,9 @@ struct ChannelTraffic {
         var channel: Channel
         /// Whether the events are written to a partition other than their key's.
         var isMisplaced: Bool
-        /// When the channel is deleted, and when its activities end, milliseconds since the beginning. `nil` means
-        /// never.
+        /// When the channel is deleted, milliseconds since the beginning. `nil` means never.
         var deletionMillis: Int64?
+        /// When the last event, an `end`, is published, milliseconds since the beginning. `nil` means never.
         var endMillis: Int64?
         var isDeleted = false
         /// Whether the last event has been published.

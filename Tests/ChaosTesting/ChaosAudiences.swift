@@ -2,8 +2,8 @@ import ChildProcesses
 import CommandSupport
 import Upstream
 
-/// Plays the audiences of a run. It publishes for them, and informs the simulated APNs which tokens are new or dead.
-/// Only the task of the run uses it.
+/// Plays the audiences of a run. It makes their publications, and informs the simulated APNs about tokens that are new
+/// or dead and about phones that listen. Only the task of the run uses it.
 final class ChaosAudiences {
     private let stage: ChaosStage
     private var traffic: AudienceTraffic

@@ -10,8 +10,8 @@ extension ChaosAudit {
     struct AudienceScene {
         /// Pushes to members that APNs took.
         var members = ChaosMembers(distanceMillis: 0)
-        /// Times at which paused workers continued, milliseconds since 1970. What a worker sends right after a pause
-        /// was on its way before the pause.
+        /// Times at which paused workers continued, milliseconds since 1970. A push right after a pause is excused,
+        /// because it may have been on its way before the pause.
         var resumedMillis: [Int64] = []
         /// Long turns of workers. A push in a long turn counts as sent at the turn's beginning, but may leave later.
         var stalls: [WorkerStall] = []
@@ -30,8 +30,8 @@ extension ChaosAudit {
         /// Phones that only listen, because no worker gets their tokens. The list is empty in runs with a former
         /// release, which may leave such phones without updates.
         var silent: [SilentListener] = []
-        /// Whether the run had no faults. Then no push may come twice, and a version may come both ways only to members
-        /// that began or stopped listening.
+        /// Whether the run had no faults. Then no push may come twice, except to members that came back. A version may
+        /// come both over the channel and by push only when a member begins or stops listening.
         var isUndisturbed = false
     }
 
@@ -51,9 +51,10 @@ extension ChaosAudit {
         var tooClose = 0
         /// Number of pairs of pushes that were too close and that a pause excuses. They are not in `tooClose`.
         var excused = 0
-        /// Number of pairs of pushes that were too close and whose first push was in a long turn, and number of all
-        /// long turns.
+        /// Number of pairs of pushes that were too close and whose first push was in a long turn. They are not in
+        /// `tooClose`.
         var stalled = 0
+        /// Number of all long turns.
         var stalls = 0
         /// Number of outcome records about members whom a version did not reach, by reason.
         var failures: [String: Int] = [:]
@@ -124,8 +125,8 @@ extension ChaosAudit {
         var isFrequent = false
         /// The channel that the member's latest record names. `nil` means that the member does not listen.
         var channel: String?
-        /// Whether the member came back after it had left. It is then shown the newest version, which it may have been
-        /// shown before.
+        /// Whether the member returned to an audience, or began or stopped listening. A push then brings the newest
+        /// version, which the phone may have got before.
         var cameBack = false
     }
 
@@ -195,8 +196,8 @@ extension ChaosAudit {
         self.memberCounts.held = certainCount...certainCount + scene.dead.count
     }
 
-    /// Judges that each phone gets a version either over the channel or by push. After a takeover a phone may get it
-    /// both ways, so runs with faults only count these repeats.
+    /// Judges how often phones got the same content both over the channel and by push. Runs with faults only count
+    /// this, because after a takeover any version may come both ways.
     private mutating func judgeWays(_ scene: AudienceScene) {
         self.memberCounts.broadcasts = scene.broadcastCount
         self.memberCounts.bothWays = scene.bothWays.values.reduce(0, +)
@@ -235,8 +236,8 @@ extension ChaosAudit {
         _ member: Member, _ scene: AudienceScene, _ expectations: [String: Expectation], device: Device
     ) {
         let budget = member.isFrequent ? scene.frequentBudgetPerHour : scene.budgetPerHour
-        // A phone begins or stops listening before its app says so. Until the app says so, each version comes both ways
-        // and counts twice.
+        // A phone that begins to listen may get versions both over the channel and by push until its app says so. The
+        // phone counts such a version twice, and its worker counts it once.
         let token = member.last.token
         let peak = device.highPriorityPeak - (scene.bothWays[token] ?? 0) - (scene.repeats[token] ?? 0)
         if peak > budget {

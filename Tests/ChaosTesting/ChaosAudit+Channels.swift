@@ -28,8 +28,9 @@ extension ChaosAudit {
         var rejected = 0
         var listenersChecked = 0
         var listenersEquivalent = 0
-        /// Number of checked phones that were away, and number of absences.
+        /// Number of checked phones that were away.
         var listenersAway = 0
+        /// Number of absences of checked phones.
         var absences = 0
         /// Shortest time between two broadcasts in a row on one channel that are not excused, milliseconds.
         var closestMillis: Int64?
@@ -50,9 +51,9 @@ extension ChaosAudit {
             if outcomes.contains("delivered") { self.deliveredIndex = self.states.count - 1 }
         }
 
-        /// First difference between the phone of an always reachable listener and the allowed states. `nil` means no
-        /// difference.
-        /// - Parameter isDeleted: whether the channel was deleted. Then its last events may not have been broadcast.
+        /// First difference between the phone of an always reachable listener and the first allowed state. `nil` means
+        /// that the phone is in one of the allowed states.
+        /// - Parameter isDeleted: whether the channel was deleted. Then its last events need not have been broadcast.
         func firstDifference(of phone: Device, isDeleted: Bool) -> String? {
             let differences = self.states[(isDeleted ? self.deliveredIndex : self.states.count - 1)...].map {
                 phone.firstDifference(from: $0.device)

@@ -8,8 +8,9 @@ extension ChaosAudit {
     /// Facts about records that Kafka refused.
     struct RefusalScene {
         var refusals: [ChaosRefusal] = []
-        /// Workers' counts of outcomes that they did not publish, and of dead letters that they gave up.
+        /// Number of outcomes that workers did not publish, by their own counts.
         var outcomesUnpublished = 0
+        /// Number of dead letters that workers gave up, by their own counts.
         var lettersGivenUp = 0
         /// Whether the counts of every worker were read before it ended.
         var countsAreWhole = true

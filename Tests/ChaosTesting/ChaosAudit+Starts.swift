@@ -34,7 +34,8 @@ extension ChaosAudit {
         var checked = 0
         /// Number of start members with one card.
         var started = 0
-        /// Number of start members without a card whose start is in doubt: its answer was lost, or its owner died.
+        /// Number of start members without a card whose start is in doubt: the answer of APNs was lost, or the worker
+        /// died.
         var unknown = 0
         /// Number of start members without a card because the start was superseded, had expired or was still waiting.
         var calledOff = 0
@@ -42,16 +43,17 @@ extension ChaosAudit {
         var heldBack = 0
         /// Number of start members that APNs refused, each with a record that says so.
         var refused = 0
-        /// Number of all cards, also on phones that left or died, and number of further cards of one order on one
-        /// phone.
+        /// Number of all cards, also on phones that left or died.
         var cards = 0
+        /// Number of cards on a phone that already had a card of the same order.
         var secondCards = 0
-        /// Number of records about a start in one partition, and number of such records that agree with the phones.
+        /// Number of records about a start in one partition.
         var passes = 0
+        /// Number of records in `passes` that agree with the phones.
         var passesAgreeing = 0
-        /// Number of records about a start of a whole audience, and number of such records that are the sum of the
-        /// partitions' records.
+        /// Number of records about a start of a whole audience.
         var sums = 0
+        /// Number of records in `sums` that are the sum of the partitions' records.
         var sumsAgreeing = 0
 
         /// Number of phones that have a card, or a known reason for having none.
@@ -229,8 +231,8 @@ extension ChaosAudit {
 
     // MARK: Records
 
-    /// Counts that partitions reported for an order, by partition, oldest first. The version that brought the order
-    /// contains the order's event, or an event that replaced it.
+    /// Counts that partitions reported for an order, by partition, in the order of the topic. The version that brought
+    /// the order contains the order's event, or an event that replaced it.
     private func passes(of order: StartOrder, in records: StartRecords) -> [Int32: [StartRecords.Counts]] {
         var versions: Set<Int64> = []
         var open = [order.position]
@@ -281,8 +283,8 @@ extension ChaosAudit {
         }
     }
 
-    /// Whether the counts agree with the cards. Each phone for which APNs took a start is accepted or unknown. An
-    /// answer that arrives after the end is not counted.
+    /// Whether the counts agree with the cards. A phone with a card must be counted as accepted or unknown. After an
+    /// `end` it may also be counted as waiting, because an answer that arrives later is not counted.
     private static func agrees(_ told: StartRecords.Counts, reached: Int, _ order: StartOrder) -> Bool {
         let isOver = order.endMillis != nil
         return told.isConserved && (isOver || told.waiting == 0) && told.accepted <= reached

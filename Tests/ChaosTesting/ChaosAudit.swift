@@ -5,7 +5,8 @@ import KafkaLog
 import PushModel
 import Upstream
 
-/// Compares what is in Kafka and on the phones with what was published. The audit does not look at the workers.
+/// Compares what is in Kafka and on the phones with what was published. The audit takes only two things from the
+/// workers: their long turns, and their counts of refused records.
 ///
 /// The log decides the order of events. A producer whose acknowledgement was lost may have written a record twice.
 struct ChaosAudit {
@@ -33,8 +34,9 @@ struct ChaosAudit {
     private(set) var differingOutcomes = 0
     /// Number of outcomes by name. Each source position counts once for each different outcome.
     private(set) var outcomeCounts: [String: Int] = [:]
-    /// Counts that `judgeChannels` and `judgeMembers` fill in.
+    /// Counts that `judgeChannels` fills in.
     var channelCounts = ChannelCounts()
+    /// Counts that `judgeMembers` fills in. `judgeStarts` adds start members to `held`.
     var memberCounts = MemberCounts()
     /// Counts that `judgeStarts` fills in.
     var startCounts = StartCounts()

@@ -4,8 +4,8 @@ import DeviceModel
 import Foundation
 import Upstream
 
-/// Plays the channels of a run. It has them made, publishes, and informs the simulated APNs what their phones do. Only
-/// the task of the run uses it.
+/// Plays the channels of a run. It has them made, makes their publications, and informs the simulated APNs what their
+/// phones do. Only the task of the run uses it.
 final class ChaosChannels {
     private struct Created: Decodable { var id: String }
 
@@ -18,7 +18,7 @@ final class ChaosChannels {
     /// Ids of channels that are gone.
     private(set) var deleted: Set<String> = []
 
-    /// Has channels made, and lets phones listen on them. Throws a `CommandFailure` when APNs refuses.
+    /// Has channels made, and lets phones listen on them. Throws a `CommandFailure` when APNs makes no channel.
     init(count: Int, stage: ChaosStage, durationMillis: Int64, seed: UInt64) async throws {
         self.stage = stage
         var channels: [ChannelTraffic.Channel] = []

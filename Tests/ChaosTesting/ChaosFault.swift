@@ -15,7 +15,8 @@ package struct ChaosFault: Equatable, Sendable {
         case workerPausedPastSession
         /// kill -9 of the simulated APNs, which is started again after the duration. Its phones stay.
         case apnsKilled
-        /// GOAWAY of APNs at a few requests. APNs does not process requests that were sent after these.
+        /// GOAWAY of APNs at a few requests. APNs does not process requests that were sent after these on the same
+        /// connections.
         case apnsGoAway
         /// A cut of every connection to APNs.
         case apnsCut
@@ -45,7 +46,7 @@ package struct ChaosFault: Equatable, Sendable {
         /// has been judged.
         case topicMadeAnew
 
-        /// Whether the group has to distribute the partitions again.
+        /// Whether the group may have to distribute the partitions again.
         var movesPartitions: Bool {
             switch self {
             case .workerKilled, .workerStopped, .workerPausedPastSession, .kafkaRefuses, .topicGrown, .topicMadeAnew:
@@ -88,7 +89,8 @@ package struct ChaosFault: Equatable, Sendable {
     var choice: Int
 }
 
-/// Which faults happen when, drawn from a seed. Every kind happens, in an order that changes from round to round.
+/// Which faults happen when, drawn from a seed. Faults come in rounds. Each round has every kind once, in an order of
+/// its own. Only the last round may be incomplete.
 struct ChaosPlan: Sendable {
     /// How long workers need from the start until the group has distributed the partitions.
     static let quietMillis: Int64 = 5_000

@@ -25,7 +25,8 @@ final class ChaosInjector {
     /// Number of faults that found nothing to harm, for example because the worker was already down.
     private(set) var skippedCount = 0
     private var apnsStarts: UInt64 = 0
-    /// One line for each worker that a signal other than SIGKILL ended. The run sends no such signal.
+    /// One line for each worker that a signal other than SIGKILL ended. Such a worker has crashed, because the run ends
+    /// workers only by SIGKILL, or in good order.
     private(set) var crashes: [String] = []
     /// One line for each worker that ended without being told to, with its status. That is allowed, and the worker is
     /// started again.
@@ -45,7 +46,7 @@ final class ChaosInjector {
     /// Number of workers that were started again because one of their partitions had halted.
     private(set) var haltRestarts = 0
 
-    /// How long after its end a worker is started again, as an orchestrator would do.
+    /// How long after it ended by itself a worker is started again, as an orchestrator would do.
     private static let restartMillis: Int64 = 1_000
     private static let haltLookDistance = Duration.seconds(1)
 
@@ -56,7 +57,7 @@ final class ChaosInjector {
         self.refusals = ChaosRefusals(stage: stage)
     }
 
-    /// Whether no fault is in force and every process runs.
+    /// Whether no fault is in force, every worker is up, and APNs runs.
     var isOver: Bool { self.remedies.isEmpty && self.stage.workers.allSatisfy(\.isUp) && self.stage.apnsIsRunning }
 
     // MARK: Injecting

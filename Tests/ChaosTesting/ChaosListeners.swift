@@ -37,7 +37,7 @@ struct ChaosListeners {
 
     /// Channels by id.
     private(set) var channels: [String: Channel] = [:]
-    /// Listeners by token. A phone listens to one channel in its whole life.
+    /// Listeners by token. When a phone begins to listen again, its new history replaces the old one.
     private(set) var listeners: [String: Listener] = [:]
     private var clockMillis: Int64 = 0
 

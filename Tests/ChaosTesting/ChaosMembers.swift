@@ -5,8 +5,9 @@ import DeviceModel
 struct ChaosMembers {
     struct Token {
         var lastPushMillis: Int64 = .min
-        /// `content-state` of the last push, and whether the push was an `end`. The phone may have ignored it.
+        /// `content-state` of the last push that the phone could read. The phone may have ignored that push.
         var lastContent: [UInt8] = []
+        /// Whether the last push that the phone could read was an `end`.
         var lastWasEnd = false
         /// Number of pushes whose content the token had already got.
         var repeatedCount = 0
@@ -22,8 +23,9 @@ struct ChaosMembers {
     /// Members' tokens, in hex, and what was pushed to each.
     private(set) var tokens: [String: Token] = [:]
     private(set) var pushCount = 0
-    /// Number of pushes whose content their token had already got, and number of repeated alerts that a phone showed.
+    /// Number of pushes whose content their token had already got.
     private(set) var repeatedCount = 0
+    /// Number of repeated alerts that a phone showed.
     private(set) var repeatedAlertCount = 0
     /// Pairs of pushes to one token that are closer than half of the configured distance.
     private(set) var tooClose: [Pair] = []

@@ -10,13 +10,13 @@ struct ChaosPhones: ~Copyable {
     private(set) var members: ChaosMembers
     /// Pushes to start members.
     private(set) var starters = ChaosStarters()
-    /// Contents that reached a phone twice, over a channel or under a new token. The simulated phones do not recognise
-    /// these repeats.
+    /// Contents that reached a phone twice because it began to listen on a channel or got a new token. The simulated
+    /// phones do not recognise these repeats.
     private(set) var repeats = ChaosRepeats()
     private var reader: JournalReader
     /// Activities by token, for every token that an activity ever had.
     private var activities: [String: String] = [:]
-    /// What was pushed to each phone so far: kind with content, and alerts.
+    /// What was pushed to each activity so far: kinds of events with their contents, and alerts.
     private var seen: Set<Seen> = []
 
     /// Tokens that have listened on a channel.
@@ -51,7 +51,8 @@ struct ChaosPhones: ~Copyable {
     mutating func know(token: String, activity: String) { self.activities[token] = activity }
 
     /// Takes the journal's entries since the last call.
-    /// - Parameter onPush: is called for each push, with its activity and whether it put up a new card.
+    /// - Parameter onPush: is called for each push to an activity that the phone could read. It gets the activity, the
+    ///   time, and whether the push put up a new card.
     mutating func follow(_ onPush: (_ activity: String, _ atMillis: Int64, _ isNewCard: Bool) -> Void) throws {
         while let entry = try self.reader.next() {
             self.repeats.take(entry, on: self.phones)

@@ -42,7 +42,7 @@ final class ChaosRefusals {
     func end() async throws {
         self.isInForce = false
         guard let refusal = self.refusals.last else { return }
-        // The embedded Kafka has nothing to restore. Any further request uses up its remaining errors.
+        // The embedded Kafka has nothing to restore. The next requests use up its remaining errors.
         guard !self.stage.kafkaIsEmbedded else { return }
         try await self.stage.configure(refusal.topics, setting: nil, "")
         self.refusals[self.refusals.count - 1].toMillis = Self.wallMillis()

@@ -57,11 +57,11 @@ extension ChaosRun {
         return counts
     }
 
-    /// Whether no fault was injected, and no worker was started again.
+    /// Whether the run injects no fault, restarts no worker and has only one release.
     var isUndisturbed: Bool { self.wish.kinds.isEmpty && !self.wish.isRollingRestart && self.wish.former == nil }
 
     /// The first missing record about starts, in words. `nil` means that no record is missing. Workers write records
-    /// about many members once a minute at most.
+    /// about many members once a minute at most, so a record may come late.
     func unreportedStarts() async throws -> String? {
         guard self.wish.startMemberCount > 0 else { return nil }
         let records = try StartRecords(

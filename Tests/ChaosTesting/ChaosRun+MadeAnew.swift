@@ -202,7 +202,8 @@ extension ChaosRun {
         return positions.reduce(into: [:]) { $0[$1.topicPartition.partition] = $1.committed }
     }
 
-    /// Runs a command of `mailboat` until it succeeds. A static member stays in the group until its session is over.
+    /// Runs a command of `mailboat` again and again until it succeeds. At first it may fail, because a static member
+    /// stays in the group until its session is over.
     private func command(_ arguments: [String]) async throws {
         let worker = self.stage.workers[0]
         try await self.wait(Self.commandDurationMax) {
@@ -214,7 +215,7 @@ extension ChaosRun {
         }
     }
 
-    /// Calls `onPush` for each push since the last call.
+    /// Calls `onPush` for each push to an activity since the last call.
     private func follow(_ onPush: (_ activity: String) -> Void) async throws {
         try self.phones.follow { activity, _, _ in onPush(activity) }
     }

@@ -11,8 +11,9 @@ extension ChaosRun {
         var rate: Int
         /// Number of broadcast channels. 0 means none.
         var channelCount: Int
-        /// Number of audiences at a time, and number of phones of all audiences together. 0 means none.
+        /// Number of audiences at a time. 0 means none.
         var audienceCount: Int
+        /// Number of phones of all audiences together, before any join or leave. 0 means none.
         var memberCount: Int
         /// Number of start members, which have audiences of their own. 0 means none.
         var startMemberCount: Int

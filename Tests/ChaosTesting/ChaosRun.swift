@@ -9,7 +9,7 @@ import Upstream
 /// One run: events and faults for a while, then quiet until everything has settled, then the judgement. Only the task
 /// of the run uses it.
 package final class ChaosRun {
-    /// How long the run waits for the last outcome after every process is up again.
+    /// How long the run waits after the last fault until everything has settled.
     private static let settleDurationMax = Duration.seconds(240)
     private static let readyDurationMax = Duration.seconds(60)
     private static let tick = Duration.milliseconds(10)
@@ -36,9 +36,10 @@ package final class ChaosRun {
     private let audiences: ChaosAudiences
     var phones: ChaosPhones
     private(set) var publications: [Publication] = []
-    /// Rotations that APNs does not know yet, oldest first, and registrations of new tokens that are published later.
+    /// Rotations that APNs does not know yet, oldest first.
     private var rotations: [(old: String, new: String, keepsOld: Bool, delayMillis: Int64, registration: Publication)] =
         []
+    /// Registrations of new tokens, and when they are published, milliseconds since 1970.
     private var registrations: [(dueMillis: Int64, registration: Publication)] = []
     private var lastFault = ""
     /// Number of broadcasts so far.

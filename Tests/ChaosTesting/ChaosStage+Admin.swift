@@ -74,7 +74,8 @@ extension ChaosStage {
         self.partitionCounts[name] = nil
     }
 
-    /// Makes the broker of the embedded Kafka that leads a topic refuse the next requests.
+    /// Makes the broker of the embedded Kafka that leads a topic refuse the next `count` produce requests. Does nothing
+    /// for a topic without its own leading broker.
     func fail(_ role: TopicRole, code: Int, count: Int) async throws {
         guard let broker = Self.embeddedLeaders[role] else { return }
         try await self.steerKafka("/errors?api=Produce&code=\(code)&count=\(count)&broker=\(broker)")

@@ -145,7 +145,7 @@ package final class ChaosStage {
             arguments: [
                 "apns-simulator", "--port", "\(self.apnsPort)", "--control", "\(self.apnsControlPort)",
                 "--manage-port", "\(self.apnsManagePort)",
-                // APNs itself limits no broadcasts, so only faults refuse any.
+                // 0 means that the simulated APNs limits no broadcasts, so only faults refuse any.
                 "--channel-pushes-per-minute", "0",
                 "--generate-credentials", "\(self.directory)/apns", "--journal", self.journalPath, "--seed", "\(seed)",
                 "--latency", "\(Self.latencyMillis)", "--jitter", "\(Self.latencyMillis)",

@@ -10,10 +10,11 @@ package struct ChaosSummary: Codable, Equatable {
     var events: Int
     /// Number of pushes that reached a phone.
     var pushesAccepted: Int
-    /// Number of pushes whose content an earlier push had already brought. `duplicateAlerts` and `duplicateStarts` also
-    /// count the alerts and starts among them.
+    /// Number of pushes whose content an earlier push had already brought.
     var duplicatePushes: Int
+    /// Number of alerts that the phone had already shown.
     var duplicateAlerts: Int
+    /// Number of starts in `duplicatePushes`.
     var duplicateStarts: Int
     /// Number of events without any outcome.
     var eventsLost: Int
@@ -22,35 +23,39 @@ package struct ChaosSummary: Codable, Equatable {
     var devicesEquivalent: Int
     /// Number of devices that got more high-priority pushes in an hour than the budget allows.
     var budgetViolations: Int
-    /// Number of broadcast channels, and number of broadcasts on them that APNs took.
+    /// Number of broadcast channels.
     var channels: Int
+    /// Number of broadcasts on these channels that APNs took.
     var broadcasts: Int
     /// Number of phones that listened to channels, whether they were always reachable or not.
     var listenersChecked: Int
     /// Number of listening phones that show what their channel's storage policy promises.
     var listenersEquivalent: Int
-    /// Number of audiences, and number of pushes to their members that APNs took.
+    /// Number of audiences.
     var audiences: Int
+    /// Number of pushes to members of audiences that APNs took.
     var memberPushes: Int
-    /// Number of pushes to members whose content an earlier push had already brought, and number of pushes to members
-    /// that came too soon after another.
+    /// Number of pushes to members whose content an earlier push had already brought.
     var duplicateMemberPushes: Int
+    /// Number of pushes to members that came too soon after another.
     var memberPushesTooSoon: Int
     /// Number of phones that were members at the end.
     var membersChecked: Int
     /// Number of members' phones that show their audience's newest state or its end, and had the alerts that were due.
     var membersEquivalent: Int
-    /// Number of starts of audiences, and number of cards that they put up.
+    /// Number of starts of audiences.
     var startOrders: Int
+    /// Number of cards that these starts put up.
     var startCards: Int
     /// Number of cards on a phone that already had a card of the same start.
     var startSecondCards: Int
     /// Number of phones that a start had to reach, because they were members until its end. A phone counts once for
     /// each start.
     var startersChecked: Int
-    /// Number of phones that have a card of a start, and number of phones that have a card or a known reason for having
-    /// none. A phone counts once for each start.
+    /// Number of phones that have a card of a start. A phone counts once for each start.
     var startersStarted: Int
+    /// Number of phones that have a card of a start, or a known reason for having none. A phone counts once for each
+    /// start.
     var startersAccounted: Int
 
     /// Promises that the numbers show to be broken, in words.

@@ -291,7 +291,8 @@ struct ChaosTraffic {
             key: hasKey ? .none : .some(nil))
     }
 
-    /// A record with a misspelt name, or with a date that was counted from 2001.
+    /// A record that must become a dead letter. It has a misspelt field, or a date that was counted from 2001, or it is
+    /// `refusable`.
     private mutating func malformed(_ nowMillis: Int64) -> Publication {
         if self.hasRefusables, self.sequence % 4 == 0 { return self.refusable() }
         self.sequence += 1

@@ -4,7 +4,8 @@ import KafkaLog
 /// A partition that a worker halted, as its log says.
 struct PartitionHalt: Equatable {
     var partition: Int32
-    /// Cause of the halt, without details that differ between partitions, such as `bytes behind the last pass`.
+    /// Cause of the halt, for example `bytes behind the last pass`. Details that differ between partitions are left
+    /// out.
     var cause: String
     /// Whether the partition halted because Kafka refused a record for good.
     var isOfRefusal: Bool

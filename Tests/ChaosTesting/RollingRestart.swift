@@ -9,8 +9,9 @@ final class RollingRestart {
     private struct Gap {
         var toldMillis: Int64
         var endedMillis: Int64?
-        /// When a successor got each partition, and when the first push to one of its activities then reached a phone.
+        /// When a successor got each partition.
         var assignedMillis: [Int32: Int64] = [:]
+        /// When the first push by a successor to an activity of each partition reached a phone.
         var pushedMillis: [Int32: Int64] = [:]
     }
 

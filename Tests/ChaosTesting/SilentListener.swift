@@ -9,7 +9,8 @@ struct SilentListener: Equatable, Sendable {
     /// When APNs learnt that the phone listens, milliseconds since 1970. `nil` means that APNs does not know it yet.
     var listensMillis: Int64?
 
-    /// Maximum time until an audience's owner knows the channel, milliseconds, even if its worker dies meanwhile.
+    /// Maximum time from `listensMillis` until the audience's owner broadcasts on the channel, milliseconds. The
+    /// owner's worker may die meanwhile.
     private static let openingMillisMax: Int64 = 45_000
 
     init(audience: String, channel: String, number: Int) {

@@ -30,8 +30,9 @@ struct StartTraffic {
         var token: String
         var app: String
         var isMisplaced: Bool
-        /// Audiences that the phone is in, and audiences that it has left.
+        /// Audiences that the phone is in.
         var audiences: Set<Int>
+        /// Audiences that the phone has left.
         var left: Set<Int> = []
         var isGone = false
     }

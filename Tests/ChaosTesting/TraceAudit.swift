@@ -15,8 +15,9 @@ struct TraceAudit {
 
     private(set) var faults: [String] = []
     private(set) var spanCount = 0
-    /// Number of spans of single events, and number of those that agree with the event's outcome.
+    /// Number of spans of single events.
     private(set) var eventCount = 0
+    /// Number of spans of single events that agree with the event's outcome.
     private(set) var agreeingCount = 0
     /// Number of events for an audience whose version was sent to partitions.
     private(set) var fannedOutCount = 0

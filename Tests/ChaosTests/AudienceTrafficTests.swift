@@ -96,8 +96,8 @@ struct AudienceTrafficTests {
 
     // MARK: Phones that listen
 
-    /// APNs learns first that a phone listens. The phone's next record is a join that says so, unless the phone has
-    /// left, moved or stopped listening meanwhile.
+    /// APNs learns first that a phone listens. The phone's next record is a join that names the channel, unless the
+    /// phone has left, moved or stopped listening meanwhile.
     @Test func phonesListenWhereAChannelIsKept() {
         let played = Self.play(seed: 1, seconds: 600, channels: ["match-0": "AAAA"])
         #expect(played.listened.contains { $0.channel == nil } && played.listened.contains { $0.channel == "AAAA" })

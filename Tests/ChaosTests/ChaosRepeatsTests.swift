@@ -18,7 +18,7 @@ struct ChaosRepeatsTests {
             ([ChaosRepeatsTests.broadcast(20)], 1),
             ([ChaosRepeatsTests.broadcast(19)], 1),
             ([ChaosRepeatsTests.broadcast(21)], 0),
-            // The phone has heard the first broadcast, so it counts the second itself.
+            // Only the first broadcast after the phone began to listen may count.
             ([ChaosRepeatsTests.broadcast(21), ChaosRepeatsTests.broadcast(20)], 0),
             ([ChaosRepeatsTests.broadcast(20, priority: 5)], 0),
             ([ChaosRepeatsTests.broadcast(20, on: "b")], 0),

@@ -137,8 +137,8 @@ struct MemberAuditTests {
         #expect(try scene.audit().faults == [] && scene.audit().memberCounts.excused == 1)
     }
 
-    /// A push in a long turn counts as sent at the turn's beginning, so the next push may come too soon. After the turn
-    /// this is a fault.
+    /// A push in a long turn counts as sent at the turn's beginning, so the next push may come too soon. If the first
+    /// of two such pushes came after the turn, that is a fault.
     @Test(arguments: [(20_000, 0), (19_600, 1)])
     func aLongTurnExcusesWhatLeftInIt(endedMillis: Int64, faultCount: Int) throws {
         var scene = Scene()

@@ -68,8 +68,8 @@ struct StartAuditTests {
             #expect(isTaken)
         }
 
-        /// Writes the partition's counts for the start of version `start`, and then the same counts of the audience's
-        /// owner.
+        /// Writes a record of the partition with these counts for the start of version `start`. Then writes a record of
+        /// the audience's owner with the same counts.
         mutating func record(of start: Int64, _ counts: StartRecords.Counts) {
             self.recordPass(of: start, counts, at: 90)
             self.recordSum(of: start, counts, at: 90)
@@ -235,7 +235,7 @@ struct StartAuditTests {
         #expect(audit.startCounts.checked == 1 && audit.memberCounts.held == 1...2)
     }
 
-    /// After `start.per-hour` starts a phone may go without a card, and may not get another.
+    /// After `start.per-hour` starts within an hour a phone may go without the next card, and must not get it.
     @Test(arguments: [false, true])
     func anHourHasItsStarts(isStarted: Bool) throws {
         var scene = Self.begun()

@@ -157,8 +157,8 @@ struct AudienceDeliveryTests {
         }
     }
 
-    /// An audience is forgotten when it has been over for the time `retention` (by default an hour). The next event
-    /// finds no members.
+    /// An audience is forgotten when it has been over for the time `retention` (by default an hour). The members that
+    /// it had are forgotten, too.
     @Test func theEndLetsMembersGo() async throws {
         try await TestHouse.with { house in
             let publisher = try TestPublisher(house.kafka)

@@ -8,8 +8,8 @@ import Testing
 /// HTTP/2.
 @Suite(.timeLimit(.minutes(10)))
 struct BroadcastDeliveryTests {
-    /// Runs `body` in a house whose APNs has a management port for channels. The least time between two broadcasts on a
-    /// channel is a second.
+    /// Runs `body` in a house whose APNs has a management port for channels, and with the settings of a worker that
+    /// uses the port. The least time between two broadcasts on a channel is a second.
     private static func with(_ body: (TestHouse, String) async throws -> Void) async throws {
         var configuration = SimulatorConfiguration()
         configuration.managementPort = 0
@@ -51,7 +51,7 @@ struct BroadcastDeliveryTests {
                 house.simulator.createChannel(app: TestPublisher.app, storage: $0)
             }
             try #require(channels.count == 2)
-            // Three phones listen on each of two channels. One of these phones is offline for a while.
+            // Three phones listen on each of two channels. On each channel, one phone is offline for a while.
             for phone in 0..<6 {
                 #expect(house.simulator.setListening(token: Tokens.make(phone), channel: channels[phone / 3]))
             }

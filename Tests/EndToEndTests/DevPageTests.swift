@@ -449,8 +449,8 @@ import Testing
         }
     }
 
-    /// Other phones appear while this one starts up, until the page has forgotten it. It comes back when an event names
-    /// its activity.
+    /// Other phones appear while a phone starts up, until the page has forgotten that phone. It comes back when an
+    /// event names its activity.
     @Test func aPhoneThatIsForgottenWhileItStartsUpComesBack() async throws {
         try await Self.run(DevStage.Options(apps: ["com.example.app"], kafkaPort: 0), bootTime: .seconds(3)) { house in
             // The test asks nothing about this phone until it is forgotten. A question or an event would make it the

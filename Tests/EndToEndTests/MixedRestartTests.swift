@@ -119,7 +119,8 @@ struct MixedRestartTests {
         }
     }
 
-    /// Makes the first half listen on the channel if they do not yet, and publishes an update for all members.
+    /// Makes the first half of the phones listen on the channel, and publishes two updates for all members. The channel
+    /// must bring the second update.
     private static func everybodyGetsTheNext(
         _ match: TestAudience, on channel: String, at worker: WorkerProcess, in house: TestHouse
     ) async throws {

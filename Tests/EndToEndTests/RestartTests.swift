@@ -67,7 +67,7 @@ struct RestartTests {
         }
     }
 
-    /// On SIGTERM the worker finishes what is in flight and records what waits. Another worker goes on from there.
+    /// On SIGTERM the worker finishes what is in flight and records what waits. Another worker continues from there.
     @Test func sigtermDrainsAndExitsWithZero() async throws {
         try await TestHouse.with { house in
             let worker = try await house.startWorker("first")

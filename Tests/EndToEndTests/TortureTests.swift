@@ -95,8 +95,8 @@ struct TortureTests {
                 return unaccounted == 0 && pending == 0
             }
 
-            // APNs works again from here on, and each update is one push. Damaged connections are cut, so that the test
-            // does not wait for their timeouts.
+            // APNs works again from here on, and each update is at most one push. Damaged connections are cut, so that
+            // the test does not wait for their timeouts.
             house.simulator.perform(.cut)
             let requests = house.simulator.statistics().requests
             try Self.publish(0, publisher)

@@ -7,7 +7,7 @@ extension Complaints {
     /// pushy#1025, parse-community/node-apn#140, Fatal1ty/aioapns#63 and DocNR/clave#14.
     ///
     /// Promised here: pushes that APNs did not process are sent again on another connection. Pushes that APNs did
-    /// process are not sent again. Service goes on.
+    /// process are not sent again. The worker keeps sending.
     @Test func pushesAreNotLostAtGoAwayAndServiceGoesOn() async throws {
         let orders = 300
         try await TestHouse.withOrders(orders) { house, worker, publisher in

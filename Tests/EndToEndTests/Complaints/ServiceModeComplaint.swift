@@ -6,7 +6,7 @@ extension Complaints {
     /// Complaint 10, first half: waiting pushes are lost when the process ends. Reported as appleboy/gorush#330, #144
     /// and #536.
     ///
-    /// Promised here: a worker that is killed at any moment loses no event. The next worker goes on from Kafka.
+    /// Promised here: a worker that is killed at any moment loses no event. The next worker takes them from Kafka.
     @Test func pushesThatWaitSurviveTheProcess() async throws {
         let orders = 100
         try await TestHouse.withOrders(orders) { house, worker, publisher in

@@ -21,7 +21,7 @@ extension Complaints {
             try await until("the limit is reached") {
                 try await worker.metric("mailboat_slots_pending") >= Double(limit)
             }
-            // Producers go on for so long that a worker without the limit would read too much.
+            // The test publishes for so long that a worker without the limit would read too much.
             var pendingMost = 0.0
             for round in 0..<3 {
                 try await publisher.update(0..<orders, "in the oven, round \(round)")

@@ -109,7 +109,8 @@ struct TestAudience {
         try await worker.waitUntil { $0.engine.membersHeld == count }
     }
 
-    /// A summary of what the phones show. A phone counts as differing if two of its pushes came within half a second.
+    /// A summary of what the phones show. A phone counts as differing if, for example, two of its pushes came within
+    /// half a second.
     func summary(_ phones: Range<Int>) -> DeviceSummary {
         var query = SummaryQuery()
         // The worker sends two pushes to a phone at least a second apart. On a busy machine the first may be delayed,

@@ -43,7 +43,8 @@ final class WorkerProcess: Sendable {
         }
     }
 
-    /// Sum of a metric's samples whose labels contain `label`. An empty `label` includes all samples.
+    /// Sum of a metric's samples whose labels contain `label`. An empty `label` includes all samples. 0 if the worker
+    /// does not answer.
     func metric(_ name: String, label: String = "") async throws -> Double {
         guard let answer = try await self.get("/metrics"), answer.status == 200 else { return 0 }
         return PrometheusReading.sum(name, label: label, in: answer.body)
