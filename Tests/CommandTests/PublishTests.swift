@@ -11,7 +11,7 @@ import Testing
     static let topic = "events"
     static let partitionCount = 4
 
-    /// Runs the command on `input` as a file.
+    /// Runs the command with a file that contains `input`.
     private static func publish(_ input: String, to kafka: EmbeddedKafka, _ arguments: String...) async throws {
         let file = FileManager.default.temporaryDirectory.appending(
             path: "mailboat-publish-\(UUID().uuidString).ndjson")

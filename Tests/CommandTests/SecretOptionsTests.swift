@@ -7,8 +7,8 @@ import Testing
 
 @testable import mailboat
 
-/// Tests that no command repeats a secret in place of an option's value. The commands and options come from the
-/// parser's own description.
+/// Tests that no command repeats a secret that was given in place of an option's value. The commands and options come
+/// from the parser's own description.
 @Suite(.timeLimit(.minutes(10)))
 struct SecretOptionsTests {
     private static func commands() throws -> [(path: [String], arguments: [CommandDescription.Argument])] {

@@ -21,7 +21,8 @@ import Testing
     private static func record(_ key: [UInt8], _ value: [UInt8], offset: Int64, partition: Int32 = 3) -> OwnedRecord {
         OwnedRecord(partition: partition, offset: offset, timestampMillis: 0, key: key, value: value, headers: [])
     }
-    /// A record of format version 1 of a production member. It joined at 60 s, and the record was written in epoch 5.
+    /// The record of a production member, in format version 1. The member joined at 60 s, and the record was written in
+    /// epoch 5.
     /// - Parameter listens: whether the member listens on the partition's second channel.
     private static func member(of audience: String, listens: Bool = false) -> [UInt8] {
         let digits = StateRecordReader.audienceReference(app: Self.app, audience: audience)

@@ -28,7 +28,7 @@ struct CommandLineTests {
         var testDescription: String { self.words.joined(separator: " ") }
 
         init(_ line: String, _ says: String, usage: String) {
-            // `''` in a case is an empty word.
+            // `''` in a case is an empty word, and `~` is a space within a word.
             self.words = line.split(separator: " ").map {
                 String($0).replacing("''", with: "").replacing("~", with: " ")
             }

@@ -70,7 +70,8 @@ struct ExplainDeadTokenTests {
     }
 
     /// APNs may have refused the token because it belongs to the other environment. While the update waits, `explain`
-    /// names what is known of APNs' reason, or both possibilities.
+    /// names APNs' reason if it is known. Otherwise it names a wrong environment and a token that died as possible
+    /// causes.
     @Test func aTokenOfAnotherEnvironmentIsThoughtOfAtOnce() throws {
         let elsewhere = "environment or app is wrong (registered for production)"
         let unknown = Self.waiting()
@@ -92,7 +93,8 @@ struct ExplainDeadTokenTests {
         #expect(Self.waiting([dead]).next.contains { $0.contains(elsewhere) }, "the reason is another token's")
     }
 
-    /// After a takeover the wait for a token begins again. So the moment that records show is the earliest.
+    /// After a takeover the wait for a token begins again. So the wait ends at the earliest at the moment that follows
+    /// from the records.
     @Test func theEndOfAWaitIsTheEarliest() {
         func text(ago: Int64) -> String {
             let slot = Table.slot("awaiting", token: nil) { $0.updates = [Table.update()] }

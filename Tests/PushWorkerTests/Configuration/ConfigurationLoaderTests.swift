@@ -407,7 +407,7 @@ struct ConfigurationLoaderTests {
     }
 
     /// A fault is one line, although librdkafka ends its reason for the first case with a line feed. `make fuzz
-    /// TARGET=configuration SEED=3` found it.
+    /// TARGET=configuration SEED=3` found that case.
     @Test(arguments: [
         "kafka.consumer.session.timeout.ms: 30065536", "budget.per-hour: |\n  a\n  b", "? |\n  a\n  b\n: 1",
     ])

@@ -41,8 +41,8 @@ struct CoPartitionCountTests {
         #expect(!Self.verdict([3, 3], 2, 2, named: 2).remarks.joined().contains("are not read"))
     }
 
-    /// The ends of the logs decide whether a marker is read. If the last partition has ever been written to, nothing is
-    /// read.
+    /// The ends of the partitions of `state` decide whether a marker is read. If the last partition was ever written
+    /// to, all partitions count, and no marker is read.
     @Test func aMarkerIsReadOnlyWhereTheLastPartitionIsEmpty() {
         let logs: [Int32: (low: Int64, end: Int64)] = [0: (0, 90), 1: (5, 8), 2: (0, 0)]
         #expect(CoPartitionCount.look(logs, partitionCount: 2) == .all)

@@ -317,8 +317,8 @@ struct TopicCheckTests {
 struct AssignmentPlanTests {
     private static let topics = ["events", "routed"]
 
-    /// A plan for partitions 0 to 4. The last digit of each offset is the partition's number. The group has never
-    /// committed in partition 3.
+    /// A plan for partitions 0 to 4. The last digit of a committed offset, and of the end of a log, is the partition's
+    /// number. The group has never committed in partition 3.
     private static func plan(
         startFrom: WorkerConfiguration.StartFrom = .beginning, missingQueueOf missing: Int32? = nil
     ) -> AssignmentPlan {

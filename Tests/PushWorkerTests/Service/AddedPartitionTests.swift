@@ -60,7 +60,7 @@ struct AddedPartitionTests {
     }
 
     /// With `placement: trust` no worker knows where the records of an added partition belong. That partition waits,
-    /// and the others go on.
+    /// and the others run.
     @Test func itWaitsUnderTrust() async throws {
         try await WorkerHouse.with(partitionCount: 2, topics: Self.topics) { house in
             var configuration = house.configuration()

@@ -10,7 +10,7 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(5)))
 struct FatalKafkaErrorTests {
     /// Another process has replaced this worker's consumer in the group. The worker ends with the reason, and the next
-    /// worker goes on.
+    /// worker continues.
     @Test func aFencedConsumerEndsTheWorkerAndTheNextGoesOn() async throws {
         try await WorkerHouse.with { house in
             let worker = try house.worker()

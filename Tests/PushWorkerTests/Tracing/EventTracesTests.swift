@@ -94,7 +94,7 @@ struct EventTracesTests {
     }
 
     /// A well-formed `tracestate` is passed on after the worker's own `traceparent`. A malformed one is dropped, and
-    /// the trace goes on.
+    /// the trace continues.
     @Test(arguments: [
         ("vendor=1,other=2", "vendor=1,other=2"), ("", ""), ("Vendor=1", ""), ("a=1,a=2", ""),
         ("a=\(String(repeating: "x", count: 512))", ""),
