@@ -12,7 +12,7 @@ import Testing
         for record in h.outcomes where record.outcome == "pass" { last[record.number("version") ?? 0] = record }
         return last.sorted { $0.key < $1.key }.map(\.value)
     }
-    /// Expects that no member of the record waits, and that its counts add up to the number of members.
+    /// Expects that the record counts no member as waiting, and that its counts add up to the number of members.
     private static func expectOver(_ record: OutcomeRecord, members: Int64, accepted: Int64) {
         let ends = ["accepted", "superseded", "expired", "gone", "failed", "left", "waiting"]
         #expect(record.number("members") == members && record.number("accepted") == accepted)
@@ -52,7 +52,7 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 3, accepted: 3) }
     }
 
-    /// A push that carries the alert alone is not processed. It is sent again, and its member is counted once.
+    /// The pushes that carry the alert alone are not processed. They are sent again, and each member is counted once.
     @Test func anAlertThatGoesAloneAndIsRefusedIsCountedOnce() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -69,8 +69,8 @@ import Testing
         for pass in passes { Self.expectOver(pass, members: 4, accepted: 4) }
     }
 
-    /// The partition's owner dies before every member has the alert. The next owner's record of the alert's version
-    /// counts the members that both owners have served.
+    /// The partition's owner dies before every member has the alert. The next owner's `pass` record of the alert's
+    /// version also counts the members that the former owner has served.
     @Test(arguments: [0, 2]) func anAlertThatGoesAloneIsCountedByTheNextOwnerToo(servedCount: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -131,8 +131,8 @@ import Testing
         Self.expectOver(newest, members: 7, accepted: 7)
     }
 
-    /// An alert that goes round alone expires before every member has it. The alert's record then counts no member as
-    /// waiting.
+    /// An alert that goes round alone expires before every member has it. The `pass` record of the alert's version then
+    /// counts no member as waiting.
     @Test func anAlertThatExpiresAloneIsTold() throws {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }

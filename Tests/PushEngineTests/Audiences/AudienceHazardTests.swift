@@ -61,7 +61,8 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [1])
     }
 
-    /// A join that is forwarded after a delay does not bring back a member that has left since.
+    /// A member has left, and the partition has a new owner, when a second copy of the member's join arrives. The copy
+    /// does not bring the member back.
     @Test func aJoinThatIsForwardedLateBringsNobodyBack() {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -125,8 +126,8 @@ import Testing
         #expect(h.counters.membersHeld == 0 && h.counters.slots == 0)
     }
 
-    /// Kafka has the progress record, but not the record of the version that it is about. The owner sends the version
-    /// again, and the partition takes it.
+    /// Kafka has a crowd's progress record, but not the record of the version that the progress is about. The owner
+    /// sends the version again, and the partition takes it.
     @Test func progressAloneDoesNotMakeAVersionKnown() {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -146,8 +147,8 @@ import Testing
         #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
     }
 
-    /// An owner dies before it has written its tombstone, so its successor sends the void again. Members that joined in
-    /// between stay.
+    /// An owner dies before it has written its tombstone, so its successor sends the void again. Members that joined
+    /// between the two voids stay.
     @Test func aVoidThatIsToldTwiceTakesNobodyOfTheNextLife() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -176,8 +177,8 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// An alert is pushed alone, and fails for three of four members. Their retries meet the round of the newest
-    /// version, and each member is counted once.
+    /// An alert is pushed alone, and fails for three of four members. The alert is sent to these three again while the
+    /// newest version goes round, and no member is left waiting.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -200,8 +201,8 @@ import Testing
         #expect(h.counters.members.waiting == 0)
     }
 
-    /// A version that fits beside an alert expires. The version that remains does not fit, so the alert is pushed alone
-    /// again.
+    /// A version that fits beside an alert expires. The version before it does not fit beside the alert, so the alert
+    /// is pushed alone again.
     @Test func anAlertGoesAloneAgainWhenTheVersionBesideWhichItFitsExpires() {
         let h = AudienceTests.harness()
         for member in 1...6 { h.join(member) }
@@ -225,8 +226,8 @@ import Testing
         #expect(pushes.filter { $0.alert != nil }.count == 4 && pushes.allSatisfy { ($0.alert == nil) == ($0.n == 2) })
     }
 
-    /// A version with a newer alert replaces one with an older alert, and expires before any member has got it. The
-    /// version beneath still brings the older alert.
+    /// A version with a newer alert replaces versions with an older alert, and expires before any member has got it.
+    /// The version before it then brings the older alert, unless that alert was withdrawn.
     @Test(arguments: [false, true], [false, true])
     func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
@@ -254,8 +255,8 @@ import Testing
         #expect(pushes.allSatisfy { $0.alert == (isWithdrawn ? nil : "goal") })
     }
 
-    /// The newest alert expires while its pushes fail. A member then gets the older alert only if the push of the older
-    /// alert failed, too, or has no answer.
+    /// The newest alert expires while its pushes fail. A member then gets the older alert only if its push of the older
+    /// alert failed, before or after the newest alert came.
     @Test(arguments: [false, true]) func anAlertThatHasComeDoesNotReturn(isOnItsWay: Bool) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }
@@ -270,7 +271,7 @@ import Testing
         h.advance(2_000)
         h.audienceUpdate(3, alert: "penalty", more: #""expires":\#(h.wallSeconds + 20)"#)
         if isOnItsWay { Self.fail(failed, h) }
-        // Fails every push that leaves before the alert expires, except one that fails only afterwards.
+        // Fails every push that leaves before the alert expires. One push is kept back, and fails after the expiry.
         var late: Push?
         for _ in 0..<19 {
             while let push = h.take() {

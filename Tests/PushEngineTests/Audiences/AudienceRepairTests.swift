@@ -2,7 +2,7 @@
 import PushModel
 import Testing
 
-/// Tests records of audiences in `state` that another owner wrote, and a partition that has no room for an audience.
+/// Tests records about audiences that another owner wrote to `state`, and a partition that has no room for an audience.
 @Suite struct AudienceRepairTests {
     /// A former owner's void is stored in `state` behind the next owner's marker. The void does not remove members
     /// whose records are before it. That holds even when compaction has removed the records that show that the void is
@@ -39,8 +39,9 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.membersHeld == 0)
     }
-    /// A member's join was on its way when the audience's void was written. The join's record is not written again
-    /// behind the void, because there it would be a join of the next life.
+    /// Another owner's record about a member is found while members of a voided life are being removed. The member's
+    /// join is not written again behind the void, where it would be a join of the next life. The member is removed
+    /// instead.
     @Test func aJoinIsNotSaidAgainBehindTheVoid() throws {
         let h = Self.whileMembersLeave()
         let held = h.counters.membersHeld

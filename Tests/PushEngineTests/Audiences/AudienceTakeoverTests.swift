@@ -6,8 +6,8 @@ import Testing
 /// Tests what a new owner does with ended lives and unfinished passes that it finds in `state`. The simulation found
 /// each of these cases.
 @Suite struct AudienceTakeoverTests {
-    /// Plays a life: a member, a version, an end, and the void an hour later. Kafka takes the records for which
-    /// `isTaken` is true.
+    /// Plays a life: a member, a version, an end, and the void an hour later. After the end, Kafka takes only the
+    /// records for which `isTaken` is true.
     private static func playLife(_ h: EngineHarness, isTaken: @escaping (WrittenRecord) -> Bool = { _ in true }) {
         Self.playUntilTheEnd(h)
         h.acknowledgesAtOnce = false
@@ -29,7 +29,7 @@ import Testing
         h.advance(1_000)
         h.deliverAll()
     }
-    /// Expects that the member of the next life gets its update and nothing else.
+    /// Expects that a member of the next life gets that life's update and nothing else.
     private static func expectNextLife(_ h: EngineHarness, of member: Int) {
         h.carryBus()
         h.advance(3_000)
@@ -137,7 +137,7 @@ import Testing
         let records = ["v/", "p/"].compactMap { kind in h.stateLog.last { $0.keyText.hasPrefix(kind) } }
         let member = h.stateLog.last { record in records.allSatisfy { $0.key != record.key } && record.key.count == 33 }
         #expect(records.count == 2 && member != nil)
-        // The member's record is written again, and compaction removes the first.
+        // The member's record is written again, and compaction removes its first record.
         if let member { h.writeState(member) }
         h.compactState()
         for var record in records {
@@ -175,8 +175,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// A crowd of start members gets its first update member, which no progress record knows yet. A delayed void of the
-    /// former life must not remove that member.
+    /// A crowd that has only start members left gets an update member, which no progress record knows yet. A delayed
+    /// void of the former life must not remove that member.
     @Test func whoCameAfterTheLastProgressIsNotVoided() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -217,7 +217,7 @@ import Testing
     }
 
     /// `state` has a newer version, but no progress record that knows it. Members that were owed the former version's
-    /// alert are still owed it.
+    /// alert are still owed that alert.
     @Test(arguments: [0, 3_980]) func anAlertIsOwedBesideAVersionThatNoProgressTellsOf(padding: Int) throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

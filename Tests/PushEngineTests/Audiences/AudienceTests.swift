@@ -49,7 +49,7 @@ import Testing
             key: EngineHarness.memberToken(1), value: #"{"event":"register","audience":"match"}"#,
             recordMillis: goal + joinedAfterMillis)
         #expect(h.counters.membersHeld == 1)
-        // The question stays on its way, because the bus is carried only after the version has been made.
+        // The join's question stays on its way, because the bus is carried only after the version has been made.
         h.advance(3_000)
         h.consume(
             key: "match",
@@ -218,7 +218,7 @@ import Testing
         let again = h.deliverAll()
         #expect(again.map(\.token) == [first.token])
         #expect(again.allSatisfy { $0.n == 1 && $0.alert == "goal" && $0.stamp == first.stamp && $0.priority == 10 })
-        // The minimum distance counts from here on.
+        // For this member, the minimum distance now counts from the second push.
         h.advance(600)
         h.audienceUpdate(2)
         #expect(h.deliverAll().count == 2)
@@ -271,8 +271,8 @@ import Testing
         #expect(h.counters.members.gone == 1_998 && h.counters.members.waiting == 0)
     }
 
-    /// APNs names a time of death before the join. Failures of other kinds in between do not make this more credible,
-    /// so the token stays.
+    /// APNs says several times that a token died before its join, and failures of other kinds come in between. The
+    /// token stays.
     @Test func aDeathFromBeforeJoiningIsIgnoredHoweverOftenItHasFailed() {
         let h = Self.harness()
         h.join(1)
@@ -327,7 +327,7 @@ import Testing
         }
     }
 
-    /// The last progress record names members as unanswered. Another record follows their answers, so the next owner
+    /// A progress record names members as unanswered. Another progress record follows their answers, so the next owner
     /// does not serve them again.
     @Test func whatWasAnsweredBeforeAQuietEndIsNotRepeated() {
         let h = Self.harness()

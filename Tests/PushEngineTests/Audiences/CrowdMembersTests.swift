@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests a crowd with a single member, which is met, answered and moved between two rings. Members of the second ring
-/// listen on a channel.
+/// Tests a crowd with a single member. The round meets it, its pushes fail, and it moves between two rings. Members of
+/// the second ring listen on a channel.
 @Suite struct CrowdMembersTests {
     private final class Scene {
         static let distanceMillis: Int64 = 1_000

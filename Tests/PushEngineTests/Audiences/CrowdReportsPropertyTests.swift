@@ -4,8 +4,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests counts while versions come, expire and are answered in random order. The counts lose no member, and all of
-/// them are reported in the end.
+/// Tests a crowd's counts. Versions come and expire, and pushes are answered, in random order. The counts lose no
+/// member, and all counts are reported in the end.
 @Suite struct CrowdReportsPropertyTests {
     /// Members of a crowd, and what each of its versions owes them.
     private struct World {
@@ -192,7 +192,7 @@ import Testing
                 }
                 world.check()
             }
-            // In the end everybody has an answer, and the last report has all that was counted.
+            // In the end every push has an answer, and the last report has all that was counted.
             while world.owed > 0 || !world.flying.isEmpty {
                 world.sends()
                 world.answers()

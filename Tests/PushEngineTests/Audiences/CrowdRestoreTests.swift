@@ -44,8 +44,7 @@ import Testing
             }
         }
     }
-    /// A crowd keeps its name while any record that contains it is left. Of each kind of record, the last one read
-    /// counts.
+    /// A crowd keeps its name while any record that contains it is left. The last record read of each kind counts.
     @Test func whatWasReadLastOfEachKindCounts() {
         var reached: Set<[Bool]> = []
         for seed in UInt64(1)...200 {
@@ -54,7 +53,7 @@ import Testing
             var (hasProgress, hasVersions) = (false, false)
             for _ in 0..<Int.random(in: 0...6, using: &random) {
                 let read = Read.allCases.randomElement(using: &random)!
-                // The reader of a record gives the crowd its name. A tombstone only concerns a crowd that has one.
+                // The reader of a record gives the crowd its name. A tombstone only concerns a crowd that has a name.
                 if crowd.id.isEmpty { crowd.restoredName(app: 0, id: [1]) }
                 read.isRead(by: &crowd)
                 switch read {
@@ -83,8 +82,8 @@ import Testing
         }
         #expect(reached.count == 4)
     }
-    /// The progress record says which restored members have been served. The other members count as late. A member
-    /// whose own record names the current alert is owed that alert.
+    /// The progress record says which restored members have been served. The others count as late, unless their own
+    /// records say that they were known. A member whose record names the current alert is owed that alert.
     @Test func joinsAreToldApart() {
         var crowd = Self.crowd()
         for (number, (offset, isKnown, alert)) in [

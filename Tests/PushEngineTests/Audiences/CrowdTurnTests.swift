@@ -112,8 +112,8 @@ import Testing
     }
 
     // MARK: Turns
-    /// A pass enters its lane's queue a single time. It does not enter while the lane has no route or the crowd may not
-    /// serve.
+    /// A pass enters its lane's queue a single time. It does not enter while the crowd has no version or the lane has
+    /// no route.
     @Test func aPassIsQueuedOnce() {
         let scene = Scene()
         #expect(scene.queuePasses() == .max && scene.lanes[scene.lane].passes.isEmpty, "there is no version")

@@ -30,9 +30,9 @@ import Testing
     // MARK: Which versions stay
 
     private struct Survival: CustomTestStringConvertible {
-        /// Expiry times of the kept versions before the new one arrives, the oldest version first. `new` is the expiry
-        /// time of the new version.
+        /// Expiry times of the kept versions before the new version arrives, the oldest version first.
         var there: [Int64]
+        /// Expiry time of the new version.
         var new: Int64
         /// Expiry times of the versions that are kept afterwards.
         var stays: [Int64]
@@ -112,8 +112,9 @@ import Testing
         #expect(versions.stage == play.stage && versions.life == play.life)
         #expect(versions.newest?.stampSeconds ?? 0 == play.shows && versions.stampSeconds == play.shows)
     }
-    /// A void ends the life of a crowd that has taken a version. It changes nothing for a crowd without a version,
-    /// because that crowd's members joined after the life that has ended.
+    /// A void ends a crowd's life if the void says that the life has ended, or if the newest version is an end. It
+    /// changes nothing for a crowd without a version, because that crowd's members joined after the life that has
+    /// ended.
     @Test func aVoidEndsWhatItIsAbout() {
         var versions = CrowdVersions()
         #expect(!versions.hasEnded(by: Self.void(isEnded: true)))
@@ -199,9 +200,11 @@ import Testing
     // MARK: What `state` says
 
     private struct Restore: CustomTestStringConvertible {
-        /// Life and stamp of the newest version that the progress knows, and the stamp of its alert.
+        /// Life of the newest version that the progress knows.
         var life: Int64
+        /// Stamp of the newest version that the progress knows.
         var stamp: Int64
+        /// Stamp of the alert that the progress knows; 0 if there is none.
         var alert: Int64
         var stays: [Int64]
         var comes: [Int64]
@@ -209,7 +212,7 @@ import Testing
         var testDescription: String { "progress of \(life), \(stamp)" }
     }
     /// A restore keeps the versions that the progress record knows, and the others count as newly arrived. The record
-    /// here has versions 2 and 3, and an alert. The alert's own version, 1, is no longer kept.
+    /// of the versions has versions 2 and 3, and the alert of version 1, which is no longer kept.
     @Test(arguments: [
         Restore(life: 1, stamp: 3, alert: 1, stays: [2, 3], comes: [], owes: 1),
         Restore(life: 1, stamp: 2, alert: 1, stays: [2], comes: [3], owes: 1),
@@ -283,7 +286,7 @@ import Testing
                 #expect(expiries == expiries.sorted(by: >) && Set(expiries).count == expiries.count)
                 #expect(versions.kept.map(\.stampSeconds) == versions.kept.map(\.stampSeconds).sorted())
                 #expect(versions.count <= CrowdVersions.countMax)
-                // While any version has not expired, one of them is kept: the newest of those that expire last.
+                // The newest of the versions that expire last is kept until it expires.
                 let longest = alive.map(\.layer.expiresSeconds).max()
                 #expect(versions.kept.first?.layer.expiresSeconds == longest)
                 #expect(

@@ -3,8 +3,9 @@ import Testing
 @testable import PushEngine
 
 struct FailureStreakTests {
-    /// Failures are counted up to 20. Earlier deaths are counted while no other failure comes between them. In a case
-    /// `d` means that APNs said that the token died before the member joined; `f` is any other failure.
+    /// In a case, `d` means that APNs said that the token died before the member joined; `f` is any other failure.
+    /// Failures are counted up to 20. An `f` ends the count of deaths, and a `d` that follows an `f` begins both counts
+    /// anew.
     @Test(
         arguments: [
             ("", 0, 0), ("f", 1, 0), ("ff", 2, 0), ("d", 1, 1), ("ddd", 3, 3), ("fffd", 1, 1), ("ddf", 3, 0),

@@ -55,8 +55,8 @@ import Testing
     }
 
     // MARK: Failed pushes
-    /// A member whose push failed is owed a retry if the round does not come to it. Another failure does not count the
-    /// member twice.
+    /// A member whose push failed is owed a retry if the round does not come to it, or if the push was to bring the
+    /// newest alert alone. Another failure does not count the member twice.
     @Test(arguments: [false, true], [false, true])
     func whatFailedIsOwedWhereNoRoundComes(isAhead: Bool, isNewestAlone: Bool) {
         let scene = Scene()
@@ -97,7 +97,7 @@ import Testing
         #expect(woken == [true, false, false])
         #expect(scene.retry(nowMillis: 500).0?.member == member)
     }
-    /// The round still comes to the member. Its failure is remembered only if the member is owed an alert.
+    /// The round still comes to the member. The member's failure is remembered only if the member is owed an alert.
     @Test(arguments: [false, true])
     func whomTheRoundComesToIsNotTriedApart(owesAlert: Bool) {
         let scene = Scene()
@@ -137,7 +137,7 @@ import Testing
         #expect(scene.late(nowMillis: 0) == MemberServing(member: first))
         #expect(scene.late(nowMillis: 0) == MemberServing(member: second))
         #expect(scene.late(nowMillis: 0) == nil)
-        // The round skips the member, because the member has just been served.
+        // The round skips the second member, because that member has just been served.
         #expect(scene.apart.skipped == [second] && scene.apart.owedCount == 0)
         let comesRound = scene.apart.comesRound(to: second, scene.course, in: scene.table)
         #expect(!comesRound)
@@ -167,7 +167,7 @@ import Testing
         }
         scene.apart.returnToAlert(ofVersionAt: 0, stampSeconds: 100, scene.course, in: scene.table)
         #expect(scene.apart.quiet == [scene.ahead] && scene.apart.retries[scene.ahead]?.owesAlert != true)
-        // Without an older version, nothing may be owed again.
+        // If the round keeps no older version, no older alert can be owed again.
         scene.apart.versionCame(alert(300), in: scene.table)
         scene.apart.roundBegan(keepsOlder: false, in: &scene.table)
         scene.apart.returnToAlert(ofVersionAt: 0, stampSeconds: 100, scene.course, in: scene.table)
@@ -205,7 +205,7 @@ import Testing
         #expect(scene.apart.owedCount == 2)
         scene.apart.roundBegan(keepsOlder: true, in: &scene.table)
         #expect(scene.apart.owedCount == 0 && scene.apart.late.count == 0)
-        // These members are owed the older version again if the newest expires first.
+        // These members are owed the older version again if the newest version expires before the round comes to them.
         #expect(scene.apart.retries.members.count == 2)
         scene.apart.roundShortened(scene.course, in: scene.table)
         #expect(scene.apart.owedCount == 2)

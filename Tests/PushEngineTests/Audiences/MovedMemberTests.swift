@@ -157,8 +157,8 @@ import Testing
         #expect(h.deliverAll().map(\.priority) == [priority])
     }
 
-    /// A restore reads more former members than there is room for, and forgets some. Every member that joins afterwards
-    /// counts as a former member.
+    /// A restore reads more former members than there is room for, and forgets some. If a forgotten member had pushes
+    /// of priority 10, every member that joins within that member's hour counts as moved.
     @Test(arguments: [false, true]) func whoHasNoRoomInARestoreIsNotForgottenSilently(hadTens: Bool) {
         var leavers = RecentLeavers()
         func key(_ position: Int) -> FanOut.DepartedKey {

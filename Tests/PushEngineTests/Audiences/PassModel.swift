@@ -7,7 +7,7 @@ struct PassModel {
         var isOwed: [Bool]
         /// Whether the round brings the member the newest alert.
         var isOwedAlert: Bool
-        /// Whether the member gets the alert's own version first, and the newest a round later.
+        /// Whether the member gets the alert's own version first, and the newest version a round later.
         var isOwedAlone: Bool
     }
     static let circle = Int64(RingPosition.end)
@@ -42,7 +42,7 @@ struct PassModel {
     mutating func left(_ position: Int64) { self.members[position] = nil }
 
     // MARK: Versions
-    /// Ends rounds where they began, so that nobody is met twice.
+    /// Shortens each round to one lap from here, so that no member is met twice.
     private mutating func endSecondLaps() { self.ends = self.ends.map { min($0, self.cursor + Self.circle) } }
     mutating func take(hasAlert: Bool, withdrawsAlert: Bool, dropping dropped: [Bool], goesAlone: Bool) {
         self.endSecondLaps()
@@ -98,7 +98,7 @@ struct PassModel {
     }
 
     // MARK: Going round
-    /// Moves the pass. It meets every member on its way.
+    /// Moves the pass. It meets every member on its way that is owed something.
     mutating func goes(from former: Int64, to latter: Int64) {
         let cursor = self.cursor + latter - former
         while let next = self.next, self.there(next) < cursor {

@@ -73,7 +73,7 @@ final class PassPlay {
     var nowMillis: Int64 = 1_000_000
     var stampSeconds: Int64 = 0
     var joinCount = 0
-    /// Stamps of alerts that may sound again, after an unknown answer or a restore from an older record.
+    /// Stamps of alerts that may sound again, because an answer was unknown or the passes were restored.
     var mayRingAgain: Set<Int64> = []
     var faults: [String] = []
     private let fits: UInt64

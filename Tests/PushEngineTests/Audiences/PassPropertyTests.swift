@@ -16,8 +16,8 @@ import Testing
         }
     }
 
-    /// More members are refused than can wait at a time. A version without an alert then takes over, and its round
-    /// has to come to all of them.
+    /// More members are refused than can wait at a time. A version without an alert then takes over, and its round has
+    /// to come to all these members.
     @Test func aFullRetrySetDoesNotHoldUpTheRound() {
         let play = PassPlay(seed: 1, phoneCount: RetrySet.countMax + 200)
         for position in play.positions { play.join(position, 0) }
@@ -105,7 +105,8 @@ extension PassPlay {
         }
         expect(pass.waitingCount, waiting, "waiting")
     }
-    /// Expects that every phone shows the newest version and has heard the alert, when nothing is in flight.
+    /// Expects that every phone of the audience shows the newest version. A phone that joined before the alert has
+    /// heard it once, and a later phone has not. Alerts in `mayRingAgain` may have sounded more often.
     fileprivate func checkPhones(_ audience: Int) {
         guard let newest = self.audiences[audience].versions.last else { return }
         let alert = self.audiences[audience].alert

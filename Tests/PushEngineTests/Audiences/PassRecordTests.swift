@@ -71,8 +71,8 @@ import Testing
         #expect(corrected.key == audience.key)
     }
 
-    /// The event and the joins are published together, and the version may be made before any partition has asked for
-    /// it. The version's first record still counts these members.
+    /// An event and joins are published together, so the version may be made before any partition has asked for it. The
+    /// version's first record still counts the members that join.
     @Test func membersThatComeWithTheVersionAreInItsFirstRecord() throws {
         let h = AudienceTests.harness()
         h.audienceUpdate(1)
@@ -119,7 +119,8 @@ import Testing
         #expect(try #require(Self.last("audience", h)).number("finished") == 1)
     }
 
-    /// The superseded pass is reported when the newer version takes over, and again when its last push is answered.
+    /// A superseded pass is reported when the newer version takes over, and again when the last push of the older
+    /// version is answered.
     @Test func aSupersededPassIsReplacedByALaterRecord() throws {
         let h = AudienceTests.harness()
         for member in 1...10 { h.join(member) }

@@ -201,7 +201,7 @@ import Testing
         #expect(rest == [members[3]] && late.count == 0)
     }
     /// Kafka may store the joins' records in another order than they were written. When an announcement is withdrawn,
-    /// the offset in the next record does not cover the members that were withdrawn.
+    /// the offset in the next record does not cover the members whose announcement was withdrawn.
     @Test func whoIsWithdrawnIsNamedByNoOffset() {
         var late = LateStarts()
         let members = (0..<3).map { MemberID(rawValue: Int32($0)) }

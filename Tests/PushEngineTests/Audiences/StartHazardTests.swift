@@ -115,7 +115,7 @@ import Testing
         if leaves { h.leave(1, of: "match") }
         h.audienceStart(2, of: "other")
         #expect(h.deliverAll(withinMillis: 2_000).isEmpty)
-        // The member comes back, and is sent the first start again.
+        // A member that has left comes back. The member is sent the first start again.
         if leaves { h.joinStart(1) }
         h.pause("match", isPaused: false)
         let pushes = h.deliverAll(withinMillis: 5_000)

@@ -65,8 +65,8 @@ import Testing
         #expect(pushes.count == 3 && Set(pushes.map(\.token)).count == 3)
     }
 
-    /// Announcements name late members by the offsets of their joins. So a new owner knows which late members were sent
-    /// the start.
+    /// Announcements name late members by the offsets of their joins. So a new owner knows which late members may have
+    /// been sent the start.
     @Test func aNewOwnerKnowsWhichOfTheLateWereSentIt() {
         for served in 0...6 {
             let h = EngineHarness.starts()

@@ -125,7 +125,7 @@ import Testing
     }
 
     // MARK: Clocks set back
-    /// Lets time pass until the void is written. The partition must not ask again before that.
+    /// Lets time pass until the void is written, and stops before the partition asks again.
     private static func advanceToVoid(_ h: EngineHarness, stepMillis: Int64 = 1_000) {
         for _ in 0..<60_000 where !h.written.contains(where: { $0.headers[RecordHeader.kind.text] == "void" }) {
             h.advance(stepMillis)
@@ -133,8 +133,8 @@ import Testing
         }
     }
 
-    /// An event arrives before the partition has asked, and the owner's clock is behind that of the former life. The
-    /// new life still has a greater number.
+    /// An event arrives before the partition has asked, and the owner's clock may have been set back since the former
+    /// life. The new life still has a greater number.
     @Test(arguments: [-7_200_000, 0]) func aLifeIsNewerThanTheOneBeforeWhateverTheClockSays(stepMillis: Int64) {
         let h = Self.harness()
         for member in 1...3 { h.joinStart(member) }

@@ -19,8 +19,9 @@ import Testing
     enum Event { case start, goal, score, withdrawal }
     struct Row {
         var events: [Event]
-        /// Content and alert that the update member and the start member get.
+        /// Content and alert that the update member gets.
         var update: (n: Int, alert: String?)
+        /// Content and alert that the start member gets.
         var start: (n: Int, alert: String?)
     }
 
@@ -61,7 +62,7 @@ import Testing
         #expect(h.outcomes(of: starts[0]) == [row.events.last == .start ? "fanned-out" : "superseded"])
     }
 
-    /// Update members get the start at priority 5, which takes no unit of their budget.
+    /// Update members get the start's update at priority 5, which takes no unit of the audience's budget.
     @Test func itTakesNoUnitOfOthers() {
         let h = EngineHarness.starts { $0.apps[0].budgetAudiencePerHour = 3 }
         h.join(1)

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Compares start members with a plain loop, in random orders of events. Nobody gets two cards of one start, and each
-/// remaining member gets one.
+/// Compares start members with a plain loop, in random orders of events. Nobody gets two cards of one start. Each
+/// member that stays gets one, unless a worker has died.
 @Suite struct StartRoundPropertyTests {
     /// What the test knows: who is a member, which start is the current one, and who was sent it.
     private struct Model {
@@ -87,7 +87,7 @@ import Testing
             guard crashes, Int.random(in: 0..<2, using: &random) == 0 else { return }
             h.crash(afterMillis: Int64.random(in: 1_000...5_000, using: &random))
             h.carryBus()
-            // Members that were announced before the crash are not sent the start again.
+            // Members that were announced before the crash do not get the start from the next owner.
             if !model.isEnded { model.excused = Set(1...60) }
         }
     }

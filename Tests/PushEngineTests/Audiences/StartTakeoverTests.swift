@@ -48,8 +48,8 @@ import Testing
         #expect(tokens.count == 10 && Set(tokens).count == 10)
     }
 
-    /// The audience is resumed while the record that withdraws the announcements is on its way. No start is sent
-    /// because of a withdrawn announcement.
+    /// The audience is resumed while the record that withdraws the announcements is on its way. A withdrawn
+    /// announcement does not let a start leave.
     @Test func whoIsTakenBackLeavesOnlyWhenAnnouncedAnew() {
         let h = EngineHarness.starts()
         for member in 1...10 { h.joinStart(member) }
@@ -89,8 +89,8 @@ import Testing
     }
 
     // MARK: Late records
-    /// A former owner's announcement is in `state` behind its successor's records. Nobody gets a second start from the
-    /// successor.
+    /// A former owner's announcement is in `state` behind its successor's records. No later owner sends anybody a
+    /// second start.
     @Test func whatAFormerOwnerAnnouncedIsNotBelieved() throws {
         let h = EngineHarness.starts()
         for member in 1...600 { h.joinStart(member) }
@@ -123,8 +123,8 @@ import Testing
     }
 
     // MARK: Records
-    /// More late members wait than one record announces, and no start leaves. No further records are written for the
-    /// remaining members.
+    /// More late members wait than one record announces, and no start leaves. The remaining members do not cause one
+    /// record after the other: at most about one is written each second.
     @Test func whoCannotLeaveIsNotAnnouncedAgainAndAgain() {
         let h = EngineHarness.starts()
         h.joinStart(1)
