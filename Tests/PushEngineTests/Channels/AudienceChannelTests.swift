@@ -49,7 +49,7 @@ import Testing
         #expect(h.deliver(route: 2)?.token == Self.channel)
     }
 
-    /// Outcomes about the channel and about the versions on it name the same life.
+    /// Outcomes about an audience's channel and about its versions name the same life.
     @Test func aChannelAndItsVersionsAreOfOneLife() throws {
         let h = KeeperHostTests.harness()
         var apple = SimpleApple()
@@ -75,7 +75,8 @@ import Testing
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
     }
 
-    /// Members that report listening get only the broadcast. All others get only the push.
+    /// Members that have reported listening get a new version only by broadcast. All others get the version only by
+    /// token.
     @Test func eachPhoneHasOneWay() throws {
         let (h, _) = Self.harness()
         h.join(2, channel: Self.channel)
@@ -273,8 +274,8 @@ import Testing
         #expect(h.deliverAll().count == 1 && h.deliver(route: 2)?.n == 3, "who listens is known by the new owner")
     }
 
-    /// The owner dies at one of the steps. Every member still gets the newest version. The version after that reaches
-    /// each member one way only.
+    /// The owner dies at the given step; 0: at no step. Every member still gets the newest version. The version after
+    /// that reaches each member one way only.
     @Test(arguments: 0..<12) func nobodyIsLeftOutWhereverTheOwnerDies(step: Int) {
         let (h, apple) = Self.harness()
         var service = apple

@@ -4,11 +4,11 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests versions that are pushed by token because APNs takes no broadcasts. Each is still broadcast when APNs takes
-/// broadcasts again, for phones that listen and have no token.
+/// Tests versions that are pushed by token because APNs takes no broadcasts. The newest version is still broadcast when
+/// APNs takes broadcasts again, for phones that listen and have no token.
 @Suite struct BothWaysTests {
-    /// An audience with a member that listens. APNs has not taken the broadcast of a version with an alert for longer
-    /// than `channel.fallback`.
+    /// An audience with a member that listens. For longer than `channel.fallback`, APNs has refused the broadcast of a
+    /// version with an alert.
     private static func fallenBack(
         _ configure: (inout AppConfiguration) -> Void = { _ in }
     ) -> (h: EngineHarness, pushes: [Push]) {
@@ -45,7 +45,8 @@ import Testing
     }
 
     /// Members have got an alert by token, with an older version. A broadcast of the newest version repeats that alert,
-    /// so it waits until every token has got the newest version. These phones then ignore the broadcast.
+    /// so the broadcast waits until every token has got the newest version. The members' phones then ignore the
+    /// broadcast.
     @Test func anOlderAlertWaitsForTheTokens() throws {
         let (h, _) = Self.fallenBack()
         h.advance(1_000)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests the records between keepers and owners of audiences, and the optional last fields of other records.
+/// Tests the records that keepers get and send over the bus, and the optional last fields of other records.
 @Suite struct ChannelBusRecordTests {
     private static let bundleID = Array("com.example.pizza".utf8)
 

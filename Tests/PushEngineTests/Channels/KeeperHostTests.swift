@@ -206,14 +206,15 @@ import Testing
     }
 }
 
-/// A stand-in for Apple's channel service. It answers at once and never fails.
+/// A stand-in for Apple's channel service. It answers at once, and refuses only to delete a channel that it does not
+/// have.
 struct SimpleApple {
     var channels: [String] = []
     var asked: [RequestKind] = []
     private var made = 0
     private static let ids = (1...9).map { String(decoding: Base64ID.of("channel-\($0)"), as: UTF8.self) }
 
-    /// Answers the requests on the management route until there are none.
+    /// Answers the requests on the management route, at most `count` of them.
     mutating func serve(_ h: EngineHarness, count: Int = 100) {
         for _ in 0..<count {
             guard let request = h.take(route: 3) else { return }
@@ -268,14 +269,14 @@ extension EngineHarness {
         bytes.append(using: &scratch) { wish.write(to: &$0) }
         self.consume(keyBytes: Array(audience.utf8), valueBytes: bytes, topic: 1, kind: .channelWish)
     }
-    /// Phase of the kept channel in its newest record; `nil` if it has none.
+    /// Phase in the newest record of a kept channel; `nil` if there is no record or the newest is a tombstone.
     func keptPhase() -> KeptChannel.Phase? {
         guard let record = self.stateLog.last(where: { $0.keyText.hasPrefix("k/") }), !record.isNull else { return nil }
         var reader = StateReader(record.value.span)
         _ = try? StateCodec.readKind(&reader)
         return try? KeptChannelCodec.read(&reader).channel.phase
     }
-    /// What owners were sent over the bus, in order.
+    /// News that the keeper has sent to owners over the bus, in order.
     func newsTold() -> [KeeperNews] {
         self.written.filter { $0.headers[RecordHeader.kind.text] == "channel-news" }.compactMap {
             try? BusRecord.ChannelNews($0.value.span).news

@@ -60,7 +60,7 @@ import Testing
         #expect(push.token == Self.kept && push.n == 2)
     }
 
-    /// The keeper's answer follows from the phase of the kept channel in `state`.
+    /// The keeper answers that a channel that it knows is kept, unless the channel's phase is `possiblyOurs`.
     @Test(arguments: KeptChannel.Phase.allCases)
     func theKeeperAnswersByWhatStateSays(phase: KeptChannel.Phase) throws {
         let h = KeeperHostTests.harness { $0.channelStorage = .none }

@@ -10,7 +10,7 @@ import Testing
 @Suite struct OwnerChannelTests {
     private typealias Effect = AudienceChannels.NewsEffect
 
-    /// Each message of the keeper has the effect that the table names, for every standing of a channel.
+    /// Each message of the keeper has the effect that the table names for the channel's standing.
     @Test func whatTheKeeperTells() {
         let (id, other) = (OwnerPlay.channel, Array("b3RoZXI=".utf8))
         let rows: [(AudienceChannels.Standing, KeeperNews, Effect, AudienceChannels.Standing)] = [

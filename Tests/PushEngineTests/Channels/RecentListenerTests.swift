@@ -53,7 +53,7 @@ struct RecentListenerTests {
     }
 
     /// A member begins to listen at the record time of an alert's event, a millisecond earlier or a millisecond later.
-    /// If the member may have missed the broadcast, it gets the alert by token. Its phone would ignore a later
+    /// If the member may have missed the broadcast, it gets the alert by token. After that push, its phone ignores the
     /// broadcast of that version.
     @Test(arguments: [-1, 0, 1]) func theTimesInKafkaTell(millisAfter: Int64) throws {
         let h = Self.harness()
@@ -69,7 +69,7 @@ struct RecentListenerTests {
     }
 
     /// The worker dies before it has sent a version to a recent listener that missed the broadcast. The next owner
-    /// sends it.
+    /// sends the version to that member.
     @Test func whatIsOwedIsOwedByTheNextOwner() throws {
         let h = Self.harness()
         _ = try Self.broadcastUnread(2, h)
@@ -118,8 +118,8 @@ struct RecentListenerTests {
         #expect(h.deliverAll().map(\.token) == [EngineHarness.memberToken(1)])
     }
 
-    /// More members than `RecentListeners` remembers begin to listen just after a broadcast. They had tokens before,
-    /// and each gets the alert.
+    /// More members than `RecentListeners` remembers begin to listen just after a broadcast. These members had joined
+    /// by token before the broadcast, and each gets the alert.
     @Test func veryManyThatWereMembersBeforeGetTheAlert() throws {
         let count = RecentListeners.countMax + 200
         let h = Self.harness()

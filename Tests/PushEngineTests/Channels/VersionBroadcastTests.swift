@@ -127,7 +127,7 @@ import Testing
             return bytes
         }
         #expect(try BusRecord.Report(written(report).span) == report)
-        // Without listeners the report is written as before channels were kept.
+        // Without listeners the report is written as it was before Mailboat kept channels.
         report.counts.listeners = ListenerCounts()
         let bytes = written(report)
         #expect(try BusRecord.Report(bytes.span) == report)
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    /// What `mailboat state dump` shows of an audience's channels.
+    /// `mailboat state dump` shows an audience's channels, and which members listen.
     @Test func stateTellsOfTheChannelAndWhoListens() throws {
         let h = Self.harness()
         h.audienceUpdate(2)

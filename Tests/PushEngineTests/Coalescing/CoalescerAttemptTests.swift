@@ -227,7 +227,7 @@ import Testing
     }
 
     /// A pending update has an alert that it took over from an older event. If the device has something newer than that
-    /// event, the update gives the alert back.
+    /// event, the update loses the alert.
     @Test func whatWasTakenOverFromSomethingOlderIsGivenBack() {
         let bench = CoalescerBench()
         bench.take(at: 30)

@@ -5,7 +5,7 @@ import PushModel
 /// A coalescer alone, with one slot. The bench makes events as `Intake` would and records the number of each event
 /// that ended.
 final class CoalescerBench: PartBench {
-    /// How an event ended without being sent.
+    /// How an event ended.
     struct Ended: Equatable {
         var event: Int64
         var outcome: Outcome
@@ -81,7 +81,7 @@ final class CoalescerBench: PartBench {
 
     // MARK: Attempts
 
-    /// Sends the pending update. Returns whether there was one.
+    /// Sends the pending update. Returns `false` if there is none, or if another update is in flight.
     @discardableResult
     func send() -> Bool {
         guard self[self.slot].pending.isSome, self[self.slot].inFlight.isNone else { return false }

@@ -20,11 +20,13 @@ import Testing
 
     private struct Pair: Sendable, CustomTestStringConvertible {
         var name: String
-        /// Timestamps of the two events, and after how many seconds each expires.
+        /// Timestamps of the two events.
         var seconds: (Int64, Int64)
+        /// Seconds until each of the two events expires; `nil`: never.
         var expires: (Int64?, Int64?)
-        /// Events of the pending update, oldest first, and which of the two gave way.
+        /// Events of the pending update, the newest last.
         var events: [Int64]
+        /// The event that gave way, and the event that replaced it; `nil` if both are kept.
         var superseded: (event: Int64, into: Int64)?
         var testDescription: String { self.name }
     }
@@ -165,13 +167,14 @@ import Testing
         #expect(bench.ended.map(\.event) == [2, 3, 1] && bench.updateCount == 1)
     }
 
-    /// Two updates wait, the first only for its alert. An event with a newer alert arrives, and it expires sooner.
-    /// Updates that expire later stay beneath that event, and are shown when it expires. Found by the simulation.
+    /// Two updates wait, the first only to bring its alert. A third event with a newer alert arrives, and expires after
+    /// 20 seconds. Updates that expire later stay beneath the third event, and are shown when it expires. Found by the
+    /// simulation.
     /// - Parameters:
-    ///   - first: seconds until the first event expires; `nil`: never.
-    ///   - second: seconds until the second event expires; `nil`: never.
-    ///   - events: events of the pending update after the third event.
-    ///   - shown: events that wait once the third event has expired.
+    /// - first: seconds until the first event expires; `nil`: never.
+    /// - second: seconds until the second event expires; `nil`: never.
+    /// - events: events of the pending update after the third event.
+    /// - shown: events that wait once the third event has expired.
     @Test(
         arguments: [
             (nil, 60, [1, 2, 3], [1, 2]), (nil, nil, [1, 2, 3], [1, 2]), (30, nil, [1, 2, 3], [1, 2]),

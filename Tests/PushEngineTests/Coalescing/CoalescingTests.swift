@@ -302,8 +302,8 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// Three updates do not fit together: one that failed, content too large for its alert, and an end with an alert
-    /// too large for that content. The oldest gives way.
+    /// Three updates do not fit together: one that failed, content too large for the failed update's alert, and an end
+    /// with an alert too large for that content. The oldest gives way.
     @Test func ofThreeThatDoNotFitTheOldestGivesWay() {
         let h = Self.alive()
         let first = h.update(1, at: 1, priority: 10, alert: String(repeating: "A", count: 1_000))
@@ -322,7 +322,7 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded"])
     }
 
-    /// No payload exceeds Apple's limit, even when the stamp is longer than the event's own timestamp.
+    /// No payload exceeds Apple's limit, even when the stamp is not the event's own timestamp.
     @Test func aLongStampNeverMakesThePayloadTooLarge() {
         let h = Self.alive()
         h.update(1, priority: 10)

@@ -14,7 +14,8 @@ import Testing
         var random: SplitMix64
         let h: EngineHarness
         var device = Device()
-        /// The payload of each event if it were pushed alone, by the event's offset.
+        /// The offset of each event, its payload if it were pushed alone, and the timestamp up to which it withdraws
+        /// alerts; `nil`: it withdraws none.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
         /// What happened, printed when the test fails.
@@ -39,8 +40,8 @@ import Testing
         mutating func event(_ kind: String, _ n: Int) {
             var parts: [String] = []
             let at = self.h.wallSeconds + Int64(self.int(-4...2))
-            // No event is large if events may expire. An alert that does not fit beside older content could then be
-            // lost.
+            // No event is large if events may expire. Otherwise an alert that does not fit beside older content could
+            // be lost.
             let isBig = !self.expires && self.chance(6)
             if kind != "end" || self.chance(50) {
                 let pad = String(repeating: "x", count: isBig ? self.int(2_500...3_600) : 0)
@@ -113,7 +114,8 @@ import Testing
             self.h.step()
         }
 
-        /// What the phone would show if it had got every event in order, except those that expired.
+        /// What the phone would show if it had got every event in order. Events that expired or were late do not count,
+        /// nor does a start that never arrived.
         func reference() -> ReferenceDevice {
             var outcomes: [Int64: OutcomeRecord] = [:]
             for outcome in self.h.outcomes { outcomes[outcome.offset] = outcome }
@@ -185,7 +187,7 @@ import Testing
         h.advance(2_000)
         #expect(h.counters.pending == 0, "everything settles, seed \(run.seed)")
         #expect(h.isCommitted(), "everything is committed, seed \(run.seed)")
-        // A start with an unknown answer may never have arrived. Then there is no card to compare.
+        // A start with an unknown answer may never have arrived. In that case there is no card to compare.
         let isLost = run.startsByPush && run.device.cardCount == 0 && h.counters.count(.unknown) > 0
         let reference = run.reference()
         if !isLost, let difference = run.device.firstDifference(from: reference.device, alerts: reference.alerts) {

@@ -326,8 +326,9 @@ import Testing
         #expect(h.outcomes(of: between) == ["unknown"])
     }
 
-    /// An alert that is older than the pending update stays beneath it, in case everything newer expires. A phone would
-    /// ignore that alert. When the attempt in flight fails, the end must not take the alert along.
+    /// An alert that is older than the pending update stays beneath it, in case everything newer expires. A phone that
+    /// shows the newer update would ignore that alert. When the attempt in flight fails, the end must not take the
+    /// alert along.
     @Test func whatWasIgnoredWhenItCameIsNotTakenAlong() {
         let h = Self.alive()
         h.update(1, at: 0, priority: 10)

@@ -32,8 +32,8 @@ import Testing
         #expect(newer.alert.isEmpty)
     }
 
-    /// A layer takes over an older layer's parts and gives them back, many times. The layer is then exactly as before.
-    /// `fold` does this when two layers do not fit together.
+    /// A layer takes over an older layer's parts and gives them back, many times. The layer's parts are then exactly as
+    /// before. `fold` does this when two layers do not fit together.
     @Test func whatIsTakenBackIsAsItWas() {
         let oldest = Self.layer(content: "{}", alert: #"{"title":"first"}"#)
         let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))

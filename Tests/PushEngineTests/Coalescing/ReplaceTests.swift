@@ -105,8 +105,8 @@ import Testing
         #expect(mergedCount > 500)
     }
 
-    /// A replaced event is committed only when its successor's state record is acknowledged. After a crash before that,
-    /// all replaced events are read again.
+    /// A replaced event is committed only when a `state` record with the newer event is acknowledged. After a crash
+    /// before that, all replaced events are read again.
     @Test func aReplacedEventIsNotCommittedBeforeItsSuccessor() {
         let h = EngineHarness {
             $0.settings.outcomePublication = .pushes

@@ -32,8 +32,8 @@ import Testing
     }
 
     /// Content waits behind an update whose alert is too large for it. Beneath the content is another alert, which
-    /// arrived last but is older than the content. When the alert in front is withdrawn, the two updates are merged and
-    /// no event is lost. The other alert does not sound, because a phone would have ignored it after the content.
+    /// arrived after the content but is older. When the alert in front is withdrawn, the two updates are merged and no
+    /// event is lost. The other alert does not sound, because a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])
     func whatWaitedBehindAWithdrawnAlertIsAllThere(padding: Int) {
         let h = Self.alive()
@@ -52,7 +52,7 @@ import Testing
         #expect(h.counters.pending == 0 && h.counters.isConserved)
     }
 
-    /// An alert is withdrawn after a newer update has taken it over. That update is sent without the alert.
+    /// An alert is withdrawn after a newer update has taken it over. It is not sent with any update.
     @Test func anAlertThatWasTakenOverIsNotSent() {
         let h = Self.alive()
         let goal = h.update(1, at: 1, priority: 5, alert: "goal")

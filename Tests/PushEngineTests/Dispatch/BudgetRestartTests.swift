@@ -180,7 +180,8 @@ import Testing
         let h = BudgetHarness.alive(
             perHour: limit, reserve: Int.random(in: 0..<limit, using: &random),
             policy: seed.isMultiple(of: 2) ? .defer : .downgrade)
-        // Measured by the wall clock, which does not step here. Steady clocks differ between processes.
+        // Times of the high-priority pushes that were not refused, by the wall clock, which does not step here. Steady
+        // clocks differ between processes.
         var seen: [Int64] = []
         for n in 0..<250 {
             let priority = Int.random(in: 0..<4, using: &random) == 0 ? 5 : 10

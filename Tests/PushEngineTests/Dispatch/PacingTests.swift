@@ -178,8 +178,8 @@ import Testing
 
     // MARK: Backing off
 
-    /// The waits of retries grow to a minute if the fault is the push's own. If the route is at fault, they grow to a
-    /// shorter limit, because the route's gate waits, too.
+    /// The waits of retries grow to a minute if APNs throttles the device token. If the route is at fault, they grow to
+    /// a shorter limit, because the route's gate waits, too.
     @Test(
         arguments: [(429, "TooManyRequests", 60_000), (503, "ServiceUnavailable", 4_000)] as [(UInt16, String, Int64)])
     func retriesComeLaterAndLater(status: UInt16, reason: String, millisMax: Int64) {

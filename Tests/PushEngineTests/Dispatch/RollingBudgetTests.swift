@@ -78,8 +78,8 @@ import Testing
         #expect(budget.answers.isEmpty)
     }
 
-    /// The limit becomes lower when a registration loses `frequent-updates`. The next unit is free when all units above
-    /// the limit have returned.
+    /// The limit becomes lower when a registration loses `frequent-updates`. The next unit is free when fewer units are
+    /// taken than the lower limit allows.
     @Test func aLoweredLimitWaitsForAllThatIsTooMuch() {
         var budget = RollingBudget()
         for at in 1...20 {

@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests the order when streams are short (contract: Sending order): high before low, oldest first. Low priority does
-/// not starve, and apps and routes take turns.
+/// Tests in which order slots send when streams are scarce (contract: Sending order): high before low, oldest first.
+/// Low priority does not starve, and the apps of a route take turns.
 @Suite struct SendingOrderTests {
     private static func alive(_ activities: [String], _ configure: (inout EngineConfiguration) -> Void = { _ in })
         -> EngineHarness

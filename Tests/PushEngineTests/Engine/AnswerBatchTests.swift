@@ -86,7 +86,7 @@ import Testing
             }
             for answer in answers { single.answered(answer, now: now) }
             together.answered(answers, now: now)
-            // Some of these acknowledgements have arrived before, and some never existed.
+            // Most of these acknowledgements are listed twice, and some never existed.
             let numbers = together.batch.records.map { $0.acknowledgement }
             let ahead = numbers + numbers.reversed() + [0, .max, 0xffff_ffff]
             together.fetchAhead(acknowledgements: ahead.span)

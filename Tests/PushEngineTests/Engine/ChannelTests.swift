@@ -396,7 +396,7 @@ import Testing
         #expect(h.deliver(route: 2)?.n == 2)
     }
 
-    /// If APNs calls every channel unknown, our environment may be wrong. So the next event is tried again.
+    /// If APNs calls every channel unknown, our environment may be wrong. So the next event is still broadcast.
     @Test func aDoubtedRefusalIsTriedAgain() throws {
         let h = Self.harness()
         h.broadcast(n: 1)

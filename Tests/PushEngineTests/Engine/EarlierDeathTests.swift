@@ -57,8 +57,8 @@ import Testing
         #expect(notice.retryMillis == nil && notice.earlierDeaths == 0)
     }
 
-    /// The first seven such answers in a row are counted, and the token is kept. After the eighth the token is dead
-    /// like any other dead token.
+    /// The first seven answers in a row that name an earlier time are counted, and the token is kept. After the eighth
+    /// the token is dead.
     @Test func itIsCountedUntilItIsBelieved() throws {
         let h = Self.harness()
         for count in 1...TokenRefusalNotice.earlierDeathsIgnoredMax {
@@ -72,7 +72,7 @@ import Testing
         #expect(Self.report(h)?.token == "dead")
     }
 
-    /// The count is zero after another token was registered, and after APNs has accepted a push.
+    /// The count of earlier deaths is zero after another token was registered, and after APNs has accepted a push.
     @Test(arguments: [true, false]) func itIsForgotten(byRegistration: Bool) throws {
         let h = Self.harness()
         h.answer(try #require(h.take()), Self.answer)

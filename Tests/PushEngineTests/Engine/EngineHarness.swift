@@ -110,7 +110,7 @@ final class EngineHarness {
         self.assign()
     }
 
-    /// Appends a record to `state` that the engine did not write.
+    /// Appends to `state` a record that the engine did not write.
     func writeState(_ record: WrittenRecord) { self.stateLog.append(record) }
 
     private(set) var restoreResults: [RestoreResult] = []
@@ -238,7 +238,7 @@ final class EngineHarness {
         return offset
     }
 
-    /// Number of bus records that the engine has read again.
+    /// Number of its own bus records that the engine has read.
     private var busCount = 0
 
     /// Feeds the engine what it wrote to the routed topic for itself, and lets audiences make their versions, until

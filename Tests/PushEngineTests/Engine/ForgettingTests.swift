@@ -3,7 +3,7 @@ import PushModel
 import Testing
 
 /// A life that is over is forgotten only when none of its records will be read again. Otherwise the partition's next
-/// owner would take those records for another life.
+/// owner would take those records for another life. An owner that cannot commit forgets the life after a limited time.
 @Suite struct ForgettingTests {
     private static let retentionMillis: Int64 = 60_000
     private static let heldUp = "held-up"
