@@ -80,7 +80,8 @@ import Testing
     }
 
     /// The pool after an event, as text: its credit, then its actions. Actions are c connect, p PING, r reset and x
-    /// close. N, V and D renew, revert or doubt the provider token. A and a raise or clear an alarm.
+    /// close. N, V and D renew, revert or doubt the provider token. K says that the key is accepted. A and a raise or
+    /// clear an alarm.
     static func describe(_ pool: inout ConnectionPool) -> String {
         let actions = pool.drainActions().map { action in
             switch action {

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    /// A push that came before the phone listened does not count as the second way of a broadcast.
+    /// A broadcast that repeats a push from before the phone listened does not count as an update that came both ways.
     @Test func whatCameBeforeItListenedIsNotCounted() async throws {
         try await Bench.run { bench in
             let client = try await bench.connectAndWarmUp()

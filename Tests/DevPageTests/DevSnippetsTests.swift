@@ -22,7 +22,7 @@ struct DevSnippetsTests {
         }
     }
 
-    /// A wait for a member's push names the audience's id.
+    /// For an event of an audience, the command that waits names the audience's id.
     @Test func aTestWaitsForWhatTheEventIsFor() throws {
         let event = #"{"event":"update","to":{"audience":"match-7"},"content-state":{"homeScore":1}}"#
         let wait = try #require(Self.pages.all(activity: "match-7", event: event).last?.text)

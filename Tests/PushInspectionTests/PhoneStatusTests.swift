@@ -215,8 +215,8 @@ struct PhoneStatusTests {
         #expect(try Self.status(timeline, id).remedies.isEmpty && timeline.phones[id]?.tokenToRegister == nil)
     }
 
-    /// A phone that waits for a token does not give way to others. It waits on when the lines of its event are gone, until the
-    /// worker says that the wait is over.
+    /// A phone that waits for a token does not give way to others. It keeps waiting when the lines of its event are
+    /// gone, until the worker says that the wait is over.
     @Test func aPhoneWaitsOnWithoutTheLineOfItsEvent() throws {
         var timeline = TimelineTests.timeline { ($0.entriesMax, $0.phonesMax) = (10, 3) }
         Self.publish(#"{"event":"register","token":"\#(TimelineTests.token)"}"#, at: 0, &timeline)

@@ -35,7 +35,7 @@ struct PushVerdictTests {
         #expect(verdict.text.contains(text), "\(verdict.text)")
     }
 
-    /// APNs may name no reason. A dead token is one all the same.
+    /// APNs may name no reason. The verdict still says that the token is dead.
     @Test func aDeadTokenNeedsNoReason() {
         let text = PushVerdict(TimelineTests.push(status: 410, reason: "", phone: .notReached), stampSeconds: nil).text
         #expect(text == "Refused by APNs: 410. The token is dead.")

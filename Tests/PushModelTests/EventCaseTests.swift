@@ -19,7 +19,7 @@ import Testing
         /// The record's value as text, for cases that depend on its spelling.
         var text: String?
     }
-    /// The text that replaces `FILL`, and how often it is repeated.
+    /// The text that replaces `FILL`. The table has the characters and how often they are repeated.
     private struct Fill: Decodable {
         var text: String
         init(from decoder: any Decoder) throws {

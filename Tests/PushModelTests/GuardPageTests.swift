@@ -5,7 +5,7 @@ import Testing
 /// Tests that reading whole words touches no memory outside the given bytes. The bytes lie at the edge of memory that
 /// must not be touched, so a read outside ends the test process.
 @Suite struct GuardPageTests {
-    /// A page of memory between two that must not be touched.
+    /// A page of memory between two pages that must not be touched.
     private final class GuardedPage {
         static let byteCount = Int(sysconf(Int32(_SC_PAGESIZE)))
         private let memory: UnsafeMutableRawPointer

@@ -3,7 +3,7 @@ import Testing
 
 /// Tests of reading a member's token from the key of its record.
 @Suite struct MemberTokenTests {
-    /// The bytes 1 and 2 with the token appended, or the rejection if nothing was appended.
+    /// The token that was appended to the bytes 1 and 2, without these bytes. Or the rejection, with nothing appended.
     private static func read(_ key: [UInt8]) -> Result<[UInt8], EventRejection> {
         var token: [UInt8] = [1, 2]
         do throws(EventRejection) {

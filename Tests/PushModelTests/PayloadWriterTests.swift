@@ -98,7 +98,8 @@ import Testing
         }
     }
 
-    /// Parts that only a start needs are not written into an update, although the pending update may still have them.
+    /// Parts that only a start or an `end` has are not written into an update, although the pending update may still
+    /// have them.
     @Test func whatDoesNotApplyIsNotWritten() {
         let source = Array(#"{}"T""#.utf8)
         var content = PayloadContent()

@@ -3,8 +3,9 @@ import Testing
 
 /// Tests that declarations have a comment if other targets can see them.
 struct DocumentationTests {
-    /// Least share of the counted declarations that must have a comment: of all targets together, and of each target.
+    /// Least share of the counted declarations of all targets together that must have a comment.
     static let shareMin = 0.98
+    /// Least share of the counted declarations of each target that must have a comment.
     static let shareOfTargetMin = 0.95
 
     @Test func everyTargetIsDocumented() throws {

@@ -34,7 +34,7 @@ struct CountedLoop: ~Copyable {
             randomSeed: 1, log: log, push: self.push)
     }
 
-    /// Assigns all partitions, from the beginning of an empty log.
+    /// Assigns all partitions. Their input is read from its beginning.
     mutating func assignPartitions(now: EngineTime) {
         let count = self.loop.configuration.engine.partitionCount
         self.loop.carryOut(.assign((0..<count).map { PartitionGrant(number: $0, starts: [], logEnds: []) }), now: now)

@@ -7,8 +7,9 @@ enum Workload {
     /// Estimated bytes of one update in a partition of the broker: key, value and Kafka's own bytes. The estimate is
     /// high. An outcome is not longer.
     static let updateByteCount = 350
-    /// Bytes of a registration, and bytes of the state record that an update or a registration causes.
+    /// Bytes of a registration.
     static let registrationByteCount = 200
+    /// Bytes of the state record that an update or a registration causes.
     static let stateByteCount = 300
     /// Maximum number of bytes that are planned for a partition. It is well below the limit of the embedded broker.
     static let partitionByteCountMax = 3_900_000

@@ -59,8 +59,9 @@ final class Broker {
     /// CPU of the embedded Kafka, microseconds. 0 for a real one, which is not measured.
     var cpuMicros: Int64 { self.embedded?.process.meter.cpuMicros ?? 0 }
 
-    /// Names of a topic and of a group on this broker.
+    /// Name of a topic on this broker.
     func topic(_ name: String) -> String { (self.real?.prefix ?? "") + name }
+    /// Name of a group on this broker.
     func group(_ name: String) -> String { self.real?.group(name) ?? name }
 
     /// Lines of a worker's settings file that name this broker.

@@ -26,8 +26,9 @@ final class Worker {
 
     /// Time and CPU of one piece of work, microseconds.
     struct Work {
-        /// Time until everything was acknowledged, and time until APNs had accepted the last push.
+        /// Time until everything was acknowledged.
         var wallMicros: Double
+        /// Time until APNs had accepted the last push.
         var pushingMicros: Double
         var workerMicros: Double
         var serverMicros: Double

@@ -13,8 +13,9 @@ struct SoakSample: Codable, Equatable {
     var cpuShare: Double
     /// Pushes that APNs accepted in the interval, per second.
     var acceptedPerSecond: Double
-    /// Latency of single activities, from being taken out of Kafka to acceptance, milliseconds.
+    /// Median latency of single activities, from being taken out of Kafka to acceptance, milliseconds.
     var p50Millis: Double
+    /// 99th percentile of the same latency, milliseconds.
     var p99Millis: Double
     /// Age of members' events at acceptance, milliseconds.
     var memberP99Millis: Double

@@ -5,7 +5,7 @@ import PushModel
 @testable import PushEngine
 
 /// The client's side. It plays the engine, which chooses the next push and handles answers. It also plays the runner,
-/// which has actions and sessions.
+/// which carries out the pool's actions and owns the sessions.
 extension PoolWorld {
     func wait(_ push: Int) {
         let shard = push % self.plan.shardCount

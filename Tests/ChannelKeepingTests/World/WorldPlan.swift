@@ -11,9 +11,9 @@ struct WorldPlan {
     var lostPerMille: UInt64 = 0
     var refusedPerMille: UInt64 = 0
     var slowPerMille: UInt64 = 0
-    /// Chance that a creation is carried out twice, in thousandths. `foreignPerMille` is the chance that its answer has
-    /// a wrong id.
+    /// Chance that a creation is carried out twice, in thousandths.
     var twicePerMille: UInt64 = 0
+    /// Chance that the answer to a creation has a wrong id, in thousandths.
     var foreignPerMille: UInt64 = 0
     /// Whether there is a period in which APNs refuses every request with an answer that no retry changes.
     var hasRefusalPeriod = false

@@ -23,8 +23,9 @@ struct SocketTortureTests {
     /// Maximum number of batches after the faults until all pushes of a batch are accepted. Damaged connections must be
     /// found first. Answers may also be lost if the machine stalls for longer than the request timeout.
     private static let recoveryRoundsMax = 10
-    /// Number of pushes at the beginning. `pushesPerStep` is the number that each step adds.
+    /// Number of pushes at the beginning.
     private static let pushesFirst = 200
+    /// Number of pushes that each step adds.
     private static let pushesPerStep = 60
 
     private static var pool: ConnectionPoolConfiguration {

@@ -20,8 +20,8 @@ import Testing
         let opened = Self.play([
             [(0, 5, 9), (1, 0, 3), (2, 0, 4)], [(0, 7, 9), (1, 3, 3), (2, 0, 6)], [(0, 9, 12), (1, 3, 3), (2, 0, 6)],
         ])
-        // The records up to the inlet's first end are let in. They waited for the other partitions' ends, which were
-        // read later.
+        // The records below the inlet's end at the first look are let in. They waited until the other partitions had
+        // reached the ends of a later look.
         #expect(opened == [-1, -1, 4])
     }
 
@@ -63,7 +63,7 @@ import Testing
         #expect(gate.holdingUp(sights).isEmpty)
     }
 
-    /// The second of two inlets waits for the first. The first does not wait for the second, so both go on.
+    /// The second of two inlets waits for the first. The first does not wait for the second, so both continue.
     @Test func twoInletsDoNotWaitForEachOther() {
         var gate = InletGate()
         var committed: [Int32: Int64] = [2: 0, 3: 0]

@@ -33,9 +33,9 @@ final class ScriptedLog: ShardLog {
     var deliveredTimeMillis: Int64 = 0
     /// Offsets of the events that have no key.
     var keyless: Set<Int> = []
-    /// Records in the order in which they were handed over. `taken` has the records that Kafka accepted, in the order
-    /// of its answers.
+    /// Records in the order in which they were handed over.
     private(set) var sent: [KeptRecord] = []
+    /// Records that Kafka accepted, in the order of its answers.
     private(set) var taken: [KeptRecord] = []
     private(set) var commits: [CommitPosition] = []
     private(set) var sections: [(partition: Int32, offsets: Range<Int64>)] = []
