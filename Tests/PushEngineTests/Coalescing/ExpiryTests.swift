@@ -342,8 +342,8 @@ import Testing
     }
 
     /// An update is sent, gets no answer, and expires. The update that it replaced is still valid and is sent after it,
-    /// although the phone may show the newer one. This is one of the two exceptions in README's limits. Found by the
-    /// simulation.
+    /// although the phone may show the newer one. README's limits name this as “Older content after newer”. Found by
+    /// the simulation.
     @Test func whatOutlivesOneThatWasGivenUpUnheardGoesAfterIt() throws {
         let h = EngineHarness()
         h.register()

@@ -71,7 +71,7 @@ struct WrittenRecord {
     var valueText: String { String(decoding: self.value, as: UTF8.self) }
 }
 
-/// An outcome as a reader of the topic sees it.
+/// An outcome as a reader of the topic `outcomes` sees it.
 struct OutcomeRecord {
     let fields: [String: Any]
     let key: String

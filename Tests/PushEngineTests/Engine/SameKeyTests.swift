@@ -4,9 +4,9 @@ import PushModel
 import Testing
 
 /// Tests one activity id on two partitions of one engine: producers hash differently, and `placement` is `trust`. Each
-/// partition has its own state, ledger and owner, and may leave without the other.
+/// partition has its own slot, `state` and ledger, and may leave without the other.
 @Suite struct SameKeyTests {
-    /// An engine with both partitions running, and what it has written.
+    /// An engine in which the given partitions run, and what it has written.
     private final class Shard {
         var engine: ShardEngine
         var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)

@@ -67,7 +67,7 @@ import Testing
     }
 
     /// Partitions were added, so events of a key now come from another partition. Delayed copies of events from the
-    /// former partition are not taken again. New events from there are taken.
+    /// former partition are not taken again. New events from the former partition are taken.
     @Test(arguments: [false, true]) func aLateCopyFromThePartitionBeforeIsNotTakenAgain(isTakenOver: Bool) {
         let h = Self.checked()
         let millis = h.now.wallMillis
@@ -118,7 +118,8 @@ import Testing
         #expect(h.counters.deadLetters == 1)
     }
 
-    /// The contract (Placement) asks for about one warning per topic. The engine keeps the first record of each.
+    /// The contract (Placement) asks for about one warning per topic. The engine keeps the first misplaced record of
+    /// each topic.
     @Test func theFirstMisplacedRecordOfATopicIsTold() {
         let h = Self.checked()
         h.register(of: Self.key(onPartition: 0))

@@ -71,7 +71,7 @@ import Testing
         let offset = h.consume(key: "a", value: value)
         #expect(h.outcomes(of: offset) == ["dead-lettered"])
         #expect(h.outcome(of: offset)?.fields["event-id"] as? String == id)
-        // The key is refused before the value is decoded.
+        // A record without a key is refused before its value is decoded. Its outcome still names the event.
         let keyless = h.consume(key: nil, value: value)
         #expect(h.outcome(of: keyless)?.fields["event-id"] as? String == id)
     }

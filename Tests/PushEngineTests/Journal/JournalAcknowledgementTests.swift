@@ -36,7 +36,7 @@ import Testing
         #expect(bench.acknowledge(written[0]) == .nothing)
     }
 
-    /// A slot that is marked twice is written once, at the time of the first mark.
+    /// A slot that is marked twice is written once. All marked slots are due `stateFlushMillis` after the first mark.
     @Test func recordsGatherUntilTheFirstIsDue() {
         let bench = JournalBench()
         let flushMillis = bench.configuration.settings.stateFlushMillis

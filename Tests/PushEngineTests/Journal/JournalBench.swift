@@ -57,7 +57,7 @@ final class JournalBench: PartBench {
             Coalescer.Ending(layer, slot: slot, outcome: outcome, cause: .none), in: &self.memory)
     }
 
-    /// Finishes the record that was begun. The record waits for nothing else.
+    /// Gives the record that was begun its outcome at once, so that it does not wait in a slot.
     func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
         self.journal.finishEvent(
             self.intake, slot: slot, outcome: outcome, details: OutcomeDetails(),

@@ -2,8 +2,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests that Kafka gets an outcome before the state record that says that its event is done. If a crash lost the
-/// outcome in between, a replay could only report `duplicate`.
+/// Tests that Kafka gets an outcome before the state record that says that its event is done. If Kafka had the state
+/// record and a crash lost the outcome, a replay could only report `duplicate`.
 @Suite struct OutcomeBeforeStateTests {
     /// Some events need no push. Kafka gets the outcome of such an event before its `state` record.
     @Test(arguments: ["register", "unregister", "late update", "older update"])
@@ -70,8 +70,8 @@ import Testing
         #expect(h.outcomes(of: first) == ["superseded", "superseded"])
     }
 
-    /// Events come without a pause, and each is acknowledged only after the next has arrived. The state record is still
-    /// written.
+    /// Events come without a pause, and the records about each are acknowledged only after the next event has arrived.
+    /// The state record is still written.
     @Test(arguments: ["gives way", "late"])
     func anActivityThatIsNeverQuietIsWrittenAllTheSame(_ kind: String) {
         let h = EngineHarness()

@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// After a takeover no push leaves before the log has been read up to its end at assignment. The former owner may have
-/// sent any event in it.
+/// After a takeover no push leaves before the log has been read up to its end at assignment, or the wait for that end
+/// is over. The former owner may have sent any event in it.
 @Suite struct CatchUpTests {
     /// An engine whose former owner sent two updates in one push without a record, and crashed.
     private static func afterCrash(
@@ -21,8 +21,8 @@ import Testing
         return (h, offsets)
     }
 
-    /// No push leaves before the log has been read. The phone shows the second update here, and a push of the first
-    /// update alone would replace it with older content.
+    /// No push leaves before the log has been read. The phone shows the second update here, and a push with only the
+    /// first update would replace it with older content.
     @Test func noPushLeavesBeforeTheLogHasBeenRead() throws {
         let (h, offsets) = Self.afterCrash()
         h.replay(offset: offsets[0])

@@ -166,7 +166,7 @@ import Testing
 
     /// Owners crash one after the other, each after an unrecorded push. Some owners gave up events that may have left.
     /// Clocks do not move, and the recorded stamp or the event's time is ahead of them. Each owner's stamp is still
-    /// newer than the one before.
+    /// newer than the stamp of the owner before.
     @Test(arguments: [0, 1, 5], [0, 1_000] as [Int64])
     func eachOwnerStepsOnceHoweverMuchItGivesUp(givenUp: Int, aheadSeconds: Int64) {
         var stamps: [Int64] = []
@@ -277,7 +277,7 @@ import Testing
 }
 
 extension ShardMemory {
-    /// A person accepts that `state` is lost. It had 900 acknowledged records.
+    /// A person accepts that `state` is lost. Its acknowledged records ended before offset 900.
     fileprivate mutating func noteAcceptance(at offset: Int64, partitionCount: Int32) {
         let marker = MarkerRecord(
             epoch: -1, takenOverWallMillis: 1, partitionCount: partitionCount, clusterID: Array("ours".utf8))

@@ -31,7 +31,8 @@ import Testing
             key: key, value: value, topic: 1, recordMillis: 1_700_000_000_000 + millisLater,
             origin: SourcePosition(topic: 0, partition: 5, offset: offset))
     }
-    /// Starts another worker in the other cluster. It reads the forwarded records.
+    /// Starts another worker in the new cluster, which reads the forwarded records. Returns the number of outcomes
+    /// before the move.
     private static func move(_ h: EngineHarness) -> Int {
         let before = h.outcomes.count
         var configuration = h.configuration
@@ -67,7 +68,8 @@ import Testing
         #expect(Self.names(h, since: before, of: 4) == ["duplicate", "delivered"])
     }
 
-    /// The forwarding worker dies after this worker has taken over. Its successor forwards the event again.
+    /// The forwarding worker dies after this worker has taken over. The forwarding worker's successor forwards the
+    /// event again.
     @Test func aCopyThatComesAfterTheTakeoverIsADuplicate() {
         let h = Self.harness()
         Self.forward(h, Self.update, 3)

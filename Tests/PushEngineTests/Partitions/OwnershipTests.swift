@@ -78,8 +78,8 @@ import Testing
         return h
     }
 
-    /// No push leaves before the owner's second marker is acknowledged. If the owner crashed after such a push, the
-    /// next owner would accept a former owner's delayed record and not know of the push.
+    /// No push leaves before the owner's second marker is acknowledged. If a push left earlier and the owner crashed,
+    /// the next owner would accept a former owner's delayed record and not know of the push.
     @Test func nothingLeavesBeforeTheOwnersMarkerLiesInState() {
         let h = Self.begun()
         #expect(h.take() == nil)
@@ -130,7 +130,8 @@ import Testing
         #expect(h.take() != nil)
     }
 
-    /// A marker is written again even if nothing happens in the partition. Its offset reveals the gap.
+    /// A marker is written again even if nothing happens in the partition. Its offset reveals that another worker has
+    /// written to `state`.
     @Test func aGapIsFoundInAQuietPartition() {
         let h = Self.harness()
         h.writeState(Self.foreign("a/com.example.pizza/order-1", isNull: true))
@@ -231,8 +232,8 @@ import Testing
         #expect(Self.repairAll(h) == [.succeeded])
     }
 
-    /// A worker crashes with its first marker on the way, and Kafka stores it behind its successor's. The delayed
-    /// marker must not hide anything that the successor writes.
+    /// A worker crashes with its first marker on the way, and Kafka stores the marker behind those of the worker's
+    /// successor. The delayed marker must not hide anything that the successor writes.
     @Test func aFirstMarkerThatComesLateHidesNothing() {
         let h = Self.harness()
         var bytes: [UInt8] = []

@@ -100,7 +100,7 @@ import Testing
     }
 
     /// Events come in random order. Pushing begins once, when every condition holds, and is not stopped again. Every
-    /// state is reached.
+    /// phase is reached.
     @Test func pushesBeginOnceAndInOrder() {
         var reached: Set<[String]> = []
         for seed in UInt64(1)...200 {

@@ -57,7 +57,7 @@ import Testing
             table.takeStateOffset(100, of: second) == false, "of this owner's first record nothing is missing before")
     }
 
-    /// Offsets of own records in `state`, and the gaps between them that others wrote.
+    /// Gaps between the offsets of own records in `state` are records that others wrote.
     @Test(
         arguments: [
             ([5, 6, 7], []),

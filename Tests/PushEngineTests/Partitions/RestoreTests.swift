@@ -56,8 +56,8 @@ import Testing
         #expect(h.deliver()?.n == 2)
     }
 
-    /// An owner that released the partition says when it stopped sending. If the former owner's clock was ahead of the
-    /// new owner's, the wait is not shorter.
+    /// An owner that released the partition says when it stopped sending. If that time is in the future by the new
+    /// owner's clock, the distance counts from the assignment.
     @Test(arguments: [(400, 600), (999, 1), (0, 1_000), (-5_000, 1_000)] as [(Int64, Int64)])
     func theDistanceCountsFromWhenTheFormerOwnerStopped(agoMillis: Int64, left: Int64) {
         let h = Self.alive()

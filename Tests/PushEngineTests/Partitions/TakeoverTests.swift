@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Tests what a former owner may have sent without a record in `state`: one push of a slot, or nothing if it released
-/// the partition.
+/// Tests what a former owner may have sent without a record in `state`: one push of each slot, or nothing if it
+/// released the partition.
 @Suite struct TakeoverTests {
     private static func alive() -> EngineHarness {
         let h = BudgetHarness.alive(perHour: 2, reserve: 0)
@@ -75,8 +75,8 @@ import Testing
         #expect(second.body.contains(#""n":2"#) && !second.body.contains(#""timestamp":\#(eventSeconds),"#))
     }
 
-    /// The phone shows an update, and the next owner cannot know that. An older update then goes along with an end
-    /// that has no content. This is one of the two exceptions in README's limits. Found by the simulation.
+    /// The phone shows an update, and the next owner cannot know that. An older update then goes along with an end that
+    /// has no content. README's limits name this as “Older content after newer”. Found by the simulation.
     @Test func anEndTakesOverWhatIsOlderThanOneThatWasGivenUp() throws {
         let h = Self.alive()
         h.acknowledgesAtOnce = false
@@ -119,8 +119,8 @@ import Testing
         #expect(h.take() == nil)
     }
 
-    /// Three updates wait behind a push with an alert whose owner crashes. The first fits beside the alert. The second
-    /// does not, but expires later than the third, so it is kept behind. Found by the simulation.
+    /// Three updates wait behind a push with an alert when the owner crashes. The first fits beside the alert. The
+    /// second does not, but expires later than the third, so it is kept behind. Found by the simulation.
     @Test func whatOutlivesTheNewestWaitsThoughAnotherFitsBesideTheAlert() throws {
         let h = Self.alive()
         h.update(1, at: 1, priority: 10, alert: String(repeating: "a", count: 2_000))
@@ -361,8 +361,8 @@ import Testing
         #expect(h.deliver()?.priority == 10)
     }
 
-    /// Another owner had the partition in between, and crashed before it wrote anything about the activity. It may have
-    /// sent the push, so a unit of the budget counts for it.
+    /// The owner after a release crashed before it wrote anything about the activity. It may have sent the push, so a
+    /// unit of the budget counts for that push.
     @Test func anOwnerInBetweenMayHaveSentIt() {
         let h = Self.alive()
         #expect(BudgetHarness.spend(h, 1) == [10])

@@ -77,7 +77,7 @@ enum GoldenParts {
             environment: .development, id: Array("ZGV2".utf8), serves: false, isOpen: false,
             takenStampSeconds: 1_699_999_690, takenAlertStampSeconds: 0),
     ]
-    /// One version for each combination that the flags can tell apart.
+    /// One version for each flag or optional part, one without any, and one with all.
     static let versions: [(name: String, version: Version)] = [
         ("plain", Self.version()), ("high", Self.version { $0.isHigh = true }),
         ("frequent-high", Self.version { $0.isFrequentHigh = true }),

@@ -50,8 +50,8 @@ import Testing
     @Test func enoughAreBroken() {
         #expect(GoldenFile.broken.count > 100)
     }
-    /// Forms of each record in which a byte is changed, removed or doubled, or the record is cut off behind it. Each
-    /// form is read or refused as it was before.
+    /// Tests broken forms of each record: a byte is changed, removed or doubled, the record is cut off, or further
+    /// bytes follow. Each form is read or refused as it was before.
     @Test(arguments: GoldenFile.state + GoldenFile.routed)
     func everyBrokenFormIsReadAsItWas(record: GoldenFile.Record) {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325

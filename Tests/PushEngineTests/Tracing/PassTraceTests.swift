@@ -228,7 +228,7 @@ import Testing
         #expect(next.tally?.counts.accepted == 10)
     }
 
-    /// The partition is lost without a release, which ends its passes.
+    /// The partition is lost without a release. Its passes end.
     @Test func aPartitionIsLost() throws {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -334,7 +334,7 @@ import Testing
 
     // MARK: Random events
 
-    /// Every pass that begins ends once, and accounts for every member.
+    /// Every pass that begins ends once, unless its process dies, and accounts for every member.
     @Test(arguments: 1...12 as ClosedRange<UInt64>)
     func everyPassEndsOnce(seed: UInt64) throws {
         let h = Self.harness()

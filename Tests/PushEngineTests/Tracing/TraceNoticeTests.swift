@@ -64,7 +64,7 @@ import Testing
         #expect(outcome?.headers["traceparent"] == Self.traceparent)
     }
 
-    /// `tracestate` is carried in headers with the trace. It is not written where people or later owners read it.
+    /// `tracestate` is carried in headers with the trace. It is not written in the values of outcomes or in `state`.
     @Test func whatOthersSaidOfTheTraceGoesOnWithIt() throws {
         let carried = Self.traceparent + "vendor=1,other=2"
         let update = #"{"event":"update","priority":10,"content-state":{"n":1}}"#
