@@ -46,7 +46,7 @@ final class ChaosInjector {
     /// Number of workers that were started again because one of their partitions had halted.
     private(set) var haltRestarts = 0
 
-    /// How long after it ended by itself a worker is started again, as an orchestrator would do.
+    /// Time from a worker's end by itself to its next start. An orchestrator would also start it again.
     private static let restartMillis: Int64 = 1_000
     private static let haltLookDistance = Duration.seconds(1)
 

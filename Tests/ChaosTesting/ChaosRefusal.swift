@@ -21,7 +21,7 @@ struct ChaosRefusal: Equatable {
 
     /// A limit in bytes that only the largest events of `ChaosTraffic` exceed.
     static let byteCountMax = 2_000
-    /// How long before the refusal a record may have been written and still meet it. A broker may also refuse records
+    /// A record that was written this long before the refusal may still be refused. A broker may also refuse records
     /// for this long after the refusal ended.
     private static let slackMillis: Int64 = 30_000
 

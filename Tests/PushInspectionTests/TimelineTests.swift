@@ -253,7 +253,7 @@ struct TimelineTests {
         #expect(timeline.phone(activity: "order-199") != nil)
         let newest = try #require(timeline.entries.last)
         #expect(timeline.entry(newest.id)?.id == newest.id)
-        // A forgotten phone is not made anew. It comes back with its next push.
+        // An event does not bring back a forgotten phone. The phone comes back with its next push.
         #expect(timeline.phone(activity: "order-195") == nil)
         #expect(self.take(&timeline, #"{"event":"update","content-state":{}}"#, key: "order-195", at: 500) == nil)
         timeline.takePush(Self.push(id: "again", token: String(repeating: "0", count: 62) + "c3"))

@@ -99,7 +99,7 @@ struct ChannelClientTests {
         }
     }
 
-    /// Without channels, the client reads an empty list from an empty body as well as from an empty list in JSON.
+    /// If there are no channels, the client reads an empty list, whether the body is empty or an empty list in JSON.
     /// Apple's documentation allows both.
     @Test(arguments: ["", "{\"channels\":[]}"]) func noChannelsAreAnEmptyList(body: String) async throws {
         try await Self.with({ _ in .answer(status: 200, body: Array(body.utf8)) }) { client, _ in

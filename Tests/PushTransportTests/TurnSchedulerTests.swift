@@ -73,7 +73,7 @@ import Testing
         #expect(self.seen.count == 0)
         self.loop.advanceTime(by: .milliseconds(1))
         #expect(self.seen.count == 1)
-        // A timer is used once. The next turn must be requested anew.
+        // A timer is used once. The next turn must be requested again.
         self.loop.advanceTime(by: .seconds(10))
         #expect(self.seen.count == 1)
     }

@@ -4,7 +4,7 @@ import Glibc
 /// Counts the allocations of this process's steps, if `allocation-counter` was preloaded into it. Reading the counts
 /// allocates nothing.
 struct AllocationMeter {
-    /// Number of operations in a step, and number of all heap allocations of the process meanwhile.
+    /// Number of operations in a step, and number of all heap allocations of the process during the step.
     struct Step: Codable {
         var operations = 0
         var allocations = 0

@@ -6,7 +6,7 @@ struct H2Load {
     struct Measured {
         var cpuMicrosPerRequest: Double
         var requestsPerSecond: Double
-        /// Share of a core that the server used meanwhile.
+        /// Share of a core that the server used during the load.
         var serverBusy: Double
     }
 

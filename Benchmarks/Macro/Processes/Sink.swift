@@ -15,7 +15,7 @@ final class Sink {
     enum Mode {
         /// Reads framing and headers.
         case sink
-        /// Reads everything, and keeps a phone for each token. This takes several times the CPU.
+        /// Reads everything, and keeps a phone for each token. This takes several times the CPU of `sink`.
         case full
         /// Refuses some pushes. A refusal lowers its connection to one stream until the next accepted push.
         case collapsing

@@ -6,7 +6,7 @@ struct PacedWindow {
     var workerBusy: Double
     var pushesPerSecond: Double
 
-    /// Measures from now until a number of seconds have passed.
+    /// Measures for `seconds`, from now on.
     static func measure(seconds: Double, _ worker: Worker, _ sink: Sink, _ broker: Broker) throws -> PacedWindow {
         let begin = Self.look(worker, sink, broker)
         Clock.sleep(millis: Int(seconds * 1_000))

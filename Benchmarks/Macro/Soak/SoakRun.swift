@@ -137,6 +137,6 @@ extension ProcessMeter {
 }
 
 extension AudienceWorkload {
-    /// Value of every leave.
+    /// Value of every record with which a member leaves.
     fileprivate static let leave = Array(#"{"event":"unregister","audience":"match"}"#.utf8)
 }

@@ -37,8 +37,9 @@ struct KeeperWorld {
         var number: UInt64
         var kind: Kind
         var handedMillis: Int64
-        /// Whether the request is carried out. `isAnswered` says whether its answer arrives.
+        /// Whether the request is carried out.
         var isCarriedOut = true
+        /// Whether the request's answer arrives.
         var isAnswered = true
         /// The refusal that answers the request; `nil`: the answer is the real result.
         var refusal: (status: UInt16, reason: String)?

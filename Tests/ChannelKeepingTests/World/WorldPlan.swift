@@ -23,6 +23,7 @@ struct WorldPlan {
     var othersDelete = false
     /// When faults and the acts of audiences and others end, milliseconds after the start.
     var quietMillis: Int64 = 0
+    /// When the run ends, milliseconds after the start.
     var endMillis: Int64 = 0
 
     /// Whether requests can fail.

@@ -72,7 +72,7 @@ struct TailTests {
             vain.sentence(asked: filter.asked, in: "o")
                 == "1 record of o read, and none matches --event-id order-7-raedy; --event-id: did you mean order-7-ready?"
         )
-        // The id may be right all the same: an event that waits has no outcome.
+        // Even so, the id may be right: an event that waits has no outcome.
         let lines = TailAdvice(eventID: "order-7-raedy", vain: vain).lines(command: { $0 })
         #expect(lines.count == 1 && lines[0].hasPrefix("The event may still wait"), "\(lines)")
     }

@@ -10,7 +10,7 @@ import Upstream
 final class TestPublisher {
     /// How the service's Kafka client chooses partitions.
     enum Partitioner {
-        /// Java's default.
+        /// The default of Kafka's Java client.
         case murmur2
         /// librdkafka's default (`consistent_random`), which confluent-kafka, kcat and many others inherit.
         case crc32

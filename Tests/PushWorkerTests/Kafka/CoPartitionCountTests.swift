@@ -48,7 +48,7 @@ struct CoPartitionCountTests {
         #expect(CoPartitionCount.look(logs, partitionCount: 2) == .all)
         #expect(CoPartitionCount.look(logs, partitionCount: 3) == .read([1, 0]))
         #expect(CoPartitionCount.look([0: (0, 0), 1: (0, 0)], partitionCount: 2) == .nothing)
-        // A partition that retention has emptied was written to.
+        // Retention has emptied a partition, so the partition had records before.
         #expect(CoPartitionCount.look([0: (0, 4), 1: (7, 7)], partitionCount: 2) == .all)
         // The ends of partition 1 are unknown. So its log decides nothing.
         #expect(CoPartitionCount.look([0: (0, 4)], partitionCount: 2) == .read([0]))

@@ -44,7 +44,7 @@ struct LoopbackSocket: ~Copyable {
         return count > 0 ? Array(buffer[..<count]) : []
     }
 
-    /// Everything until the other side closes.
+    /// Receives until the other side closes, and returns the whole text.
     func receiveAll() throws -> String {
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 65_536)

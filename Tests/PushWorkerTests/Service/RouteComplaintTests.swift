@@ -72,7 +72,7 @@ struct RouteComplaintTests {
     }
 
     /// A route for requests about channels causes no complaint, because the requests report its trouble. The worker can
-    /// push all the same.
+    /// still push.
     @Test(arguments: RouteTrouble.allCases) func aRouteOfQuestionsAboutChannelsIsNoComplaint(trouble: RouteTrouble) {
         var route = Self.route(name: "production/K/manage", trouble)
         route.status.carriesPushes = false

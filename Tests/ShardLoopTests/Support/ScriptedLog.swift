@@ -170,8 +170,8 @@ final class ScriptedLog: ShardLog {
     /// The failure of the next attempt to make a producing client.
     var renewalFailure: LogFailure?
 
-    /// Ends the producing client by a fatal error. Returns its records on their way. No log has them, unless the test
-    /// appends them later.
+    /// Ends the producing client by a fatal error. Returns those of its records that were on their way. No log has
+    /// them, unless the test appends them later.
     func end() {
         self.hasEnded = true
         self.failure = ProduceFailure("given back", .other)
