@@ -10,7 +10,7 @@ import DeviceModel
 struct ChaosListeners {
     /// One broadcast that APNs took.
     struct Broadcast: Equatable {
-        /// When APNs took it, milliseconds since 1970, by the clock of APNs.
+        /// When APNs took the broadcast, milliseconds since 1970, by the clock of APNs.
         var atMillis: Int64
         /// `apns-expiration`, seconds since 1970. 0 means that only reachable phones get it.
         var expirationSeconds: Int64

@@ -27,8 +27,8 @@ struct CountCommand: ParsableCommand {
     /// some seconds for them.
     private static let memberCount = 20_000
     private static let memberPartitionCount = 16
-    /// Number of members whose memory is counted. Each of the 16 partitions then has about as many members as each of
-    /// 64 partitions has of a million members.
+    /// Number of members whose memory is counted. Each of the 16 partitions then has about as many members as one of 64
+    /// partitions that share a million members.
     private static let rememberedCount = 240_000
 
     func run() throws {
