@@ -626,8 +626,8 @@ MUTATIONS = [
     Mutation(
         "back-off-outlives-token", "a new token does not end the back-off of the one before",
         engine("Engine/ShardEngine+Events"),
-        "        if isNew { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }",
-        "        if isNew, self.core.memory.slots[slot].attempt == 0 { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }"),
+        "        if isNew || !wasUsable { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }",
+        "        if isNew || !wasUsable, self.core.memory.slots[slot].attempt == 0 { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }"),
     Mutation(
         "unknown-alert-again", "`alert.on-unknown: drop` means nothing for members of an audience",
         engine("FanOut/FanOut+MemberAnswers"),

@@ -101,8 +101,7 @@ extension Coalescer {
             self.append(Ending(layer, slot: slot, outcome: outcome, cause: cause))
             return false
         }
-        let unknown: OutcomeDetails.Cause = cause == .deadToken ? .deadTokenMayBeSent : .mayBeSent
-        self.append(Ending(layer, slot: slot, outcome: .unknown, cause: unknown))
+        self.append(Ending(layer, slot: slot, outcome: .unknown, cause: cause.ifMayBeSent))
         guard memory.updates[update].containsReplay else { return false }
         memory.passUnrecordedStamp(slot, floorSeconds: layer.stampFloorSeconds)
         return true

@@ -152,6 +152,10 @@ extension ShardEngine {
             return self.channelGone(slot, details: details, now: now)
         }
         self.requeue(slot)
+        if refusal == .doubted {
+            // A newer event tries the token again. The back-off keeps a quick succession of events from doing so.
+            self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
+        }
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 

@@ -206,12 +206,13 @@ extension ShardEngine {
     private mutating func takeToken(_ slot: SlotID) {
         let hasMoved = self.core.memory.slots[slot].environment != self.core.intake.event.environment
         self.core.dispatch.setEnvironment(self.core.intake.event.environment, of: slot, in: &self.core.memory)
+        let wasUsable = self.core.memory.slots[slot].tokenStanding.isUsable
         // A copy, because a span of the intake's own bytes would borrow the whole engine.
         let text = self.core.intake.event.text
         let isNew = self.core.memory.takeToken(
             text.span.extracting(self.core.intake.event.tokenInText.range), of: slot, hasMoved: hasMoved,
             recordMillis: self.core.intake.writtenMillis)
-        if isNew { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }
+        if isNew || !wasUsable { self.core.dispatch.forgetFailures(slot, in: &self.core.memory) }
     }
 
     /// Asks for the audience's channels before the audience's first content arrives.
@@ -309,6 +310,7 @@ extension ShardEngine {
             into: slot, start: start, priority: priority, isReplay: isReplay, in: &self.core.memory,
             now: now)
         if self.core.intake.event.withdrawsAlert, isOfAudience { self.rememberWithdrawal(slot) }
+        if kind != .start { self.core.memory.trustDoubtedToken(of: slot) }
         self.core.settleEndings()
     }
 }

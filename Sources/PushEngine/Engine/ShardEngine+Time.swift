@@ -64,25 +64,15 @@ extension ShardEngine {
                 self.core.memory.slots[slot].inFlight.isNone,
                 self.core.dispatch.tokenWaitEndsMillis(slot, in: self.core.memory) <= now.steadyMillis
             else { return }
-            let isDead = self.core.memory.slots[slot].hasToken
-            if self.core.memory.slots[slot].tokenStanding == .doubted {
-                self.core.memory.trustToken(of: slot)
-                // An update that arrived after the refusal has not been tried with the token yet.
-                let since = self.core.memory.slots[slot].tokenMissingSinceMillis
-                if self.core.memory.updates[update].firstUnsentMillis > since { return }
-            }
-            let isKept = self.core.memory.slots[slot].tokenStanding == .kept
-            let deadCause: OutcomeDetails.Cause =
-                isKept ? .channelKept : self.core.memory.slots[slot].kind == .channel ? .channelGone : .deadToken
-            // A former owner needed a token to send anything. By now this owner would have read the registration of
-            // that token.
-            if !isDead, !self.core.memory.slots[slot].couldBeReached,
+            let cause = self.core.memory.causeOfGivingUp(slot)
+            self.core.memory.trustDoubtedToken(of: slot)
+            // Whatever a former owner may have sent needed a token. Its registration would have been read here by now.
+            if cause == .noToken, !self.core.memory.slots[slot].couldBeReached,
                 !self.core.journal.isBehind(self.core.memory.slots[slot].partition, in: self.core.memory)
             {
                 self.core.coalescer.mark(update, mayBeSent: false, in: &self.core.memory)
             }
-            self.endPending(
-                slot, outcome: isDead ? .rejected : .unregistered, cause: isDead ? deadCause : .noToken)
+            self.endPending(slot, outcome: cause == .noToken ? .unregistered : .rejected, cause: cause)
             self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
         }
     }

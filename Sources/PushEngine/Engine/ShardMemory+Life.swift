@@ -167,8 +167,24 @@ extension ShardMemory {
         self.rememberRefusedToken(slot, standing: .kept, now: now)
     }
 
-    /// Trusts a refused token again for the next update, because the refusal may have been a fault of ours.
+    /// Lets the next push try a refused token or channel again.
     mutating func trustToken(of slot: SlotID) { self.slots[slot].tokenStanding = .usable }
+
+    /// Lets the next push try a doubted token again. A token of another standing is left as it is.
+    mutating func trustDoubtedToken(of slot: SlotID) {
+        if self.slots[slot].tokenStanding == .doubted { self.trustToken(of: slot) }
+    }
+
+    /// Why an update of the slot is given up that found no usable token in time.
+    func causeOfGivingUp(_ slot: SlotID) -> OutcomeDetails.Cause {
+        guard self.slots[slot].hasToken else { return .noToken }
+        switch self.slots[slot].tokenStanding {
+        case .kept: return .channelKept
+        case .doubted where self.slots[slot].kind == .activity: return .doubtedToken
+        case .usable, .proven, .former, .doubted, .dead:
+            return self.slots[slot].kind == .channel ? .channelGone : .deadToken
+        }
+    }
 
     /// Sets whether the app has the larger budget for this activity.
     mutating func setFrequentUpdates(_ isFrequent: Bool, of slot: SlotID) {

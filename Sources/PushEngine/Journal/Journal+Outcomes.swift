@@ -49,8 +49,8 @@ extension Journal {
             details.explainAge(
                 of: ending.timestampSeconds, accepted: memory.slots[ending.slot].lastAcceptedSeconds)
         }
-        if ending.cause == .deadToken || ending.cause == .deadTokenMayBeSent {
-            details.tokenStanding = memory.slots[ending.slot].tokenStanding == .dead ? .dead : .doubted
+        if let standing = ending.cause.refusedToken {
+            details.tokenStanding = standing
             // The slot is live, so its bytes are valid.
             let token = unsafe memory.slots.tokenBytes(ending.slot)
             details.fill(tokenHash: PushComposer.hash(ofToken: unsafe Span(_unsafeElements: token)))

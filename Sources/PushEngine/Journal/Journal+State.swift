@@ -75,8 +75,8 @@ extension Journal {
         memory.slots[slot].openEntry = .none
         memory.slots[slot].openRoutedEntry = .none
         var headers = isTombstone ? self.appendEpochHeader(partition: partition, in: memory) : 0..<0
-        if memory.slots[slot].earlierDeaths > 0, !isTombstone {
-            headers = self.appendEarlierDeathsHeader(of: slot, in: memory)
+        if !isTombstone, memory.slots[slot].earlierDeaths > 0 || memory.slots[slot].tokenStanding == .doubted {
+            headers = self.appendTokenHeaders(of: slot, in: memory)
         }
         self.batch.append(
             .state, partition: memory.partitions[partition].number, key: keyRange, value: valueRange, headers: headers,
@@ -269,13 +269,15 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Appends the header that says how often APNs has called the record's token dead before its registration. If the
-    /// newest token is set aside, the count is another token's, and no header is appended.
-    @inline(never) private mutating func appendEarlierDeathsHeader(
+    /// Appends headers that say what APNs has answered to the record's token: how often it has called the token dead
+    /// before the token's registration, and whether its refusal is doubted. If the newest token is set aside, the count
+    /// is another token's, and is left out.
+    @inline(never) private mutating func appendTokenHeaders(
         of slot: SlotID, in memory: borrowing ShardMemory
     ) -> Range<Int> {
         let first = self.batch.headers.count
-        if memory.formerTokens.newest(of: slot) == nil {
+        if memory.slots[slot].tokenStanding == .doubted { self.batch.appendHeader(.tokenDoubted, number: 1) }
+        if memory.slots[slot].earlierDeaths > 0, memory.formerTokens.newest(of: slot) == nil {
             self.batch.appendHeader(.earlierDeaths, number: Int64(memory.slots[slot].earlierDeaths))
         }
         return first..<self.batch.headers.count

@@ -16,6 +16,10 @@ struct OutcomeDetails {
         case deadToken
         /// The token is dead. An attempt, perhaps of a former owner, may have reached the device before.
         case deadTokenMayBeSent
+        /// APNs has refused the token, and the removal guard doubts the refusal.
+        case doubtedToken
+        /// The token is doubted. An attempt, perhaps of a former owner, may have reached the device before.
+        case doubtedTokenMayBeSent
         /// The channel is gone, and cannot get another id.
         case channelGone
         /// The channel is kept for an audience. If the audience's id is known, `reason` has it.
@@ -33,6 +37,25 @@ struct OutcomeDetails {
         /// `"alert": null` arrived before the alert of the superseded event was sent; the event may have taken that
         /// alert over from an older event.
         case alertWithdrawn
+
+        /// What APNs has said of the token that the update waited for to be replaced; `nil`: the cause is not a refused
+        /// token.
+        var refusedToken: TokenStanding? {
+            switch self {
+            case .deadToken, .deadTokenMayBeSent: .dead
+            case .doubtedToken, .doubtedTokenMayBeSent: .doubted
+            default: nil
+            }
+        }
+
+        /// The cause of `unknown` when an event ends for this cause, and an attempt may have reached the device.
+        var ifMayBeSent: Self {
+            switch self {
+            case .deadToken: .deadTokenMayBeSent
+            case .doubtedToken: .doubtedTokenMayBeSent
+            default: .mayBeSent
+            }
+        }
 
         /// The cause in words.
         /// - Parameter kind: kind of the slot that the event is about.
@@ -55,6 +78,9 @@ struct OutcomeDetails {
             case .deadToken: "the token is dead and no other was registered in time"
             case .deadTokenMayBeSent:
                 "the token is dead; an attempt whose answer is not known may have reached the device before it died"
+            case .doubtedToken: "APNs refuses many tokens, this one too, and no other was registered in time"
+            case .doubtedTokenMayBeSent:
+                "APNs refuses many tokens, this one too; an attempt whose answer is not known may have reached the device before"
             case .channelGone: "APNs has said that the channel does not exist"
             case .channelKept:
                 "to.channel names a channel that is kept for an audience: expected to.audience"

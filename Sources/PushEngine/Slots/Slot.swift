@@ -45,7 +45,7 @@ enum TokenStanding: UInt8 {
     /// push to it.
     case former
     /// The token was refused, but perhaps through a fault of ours (`TokenRemovalGuard`). The refused update waits for
-    /// another token. If none arrives, the next update tries this token again.
+    /// another token, or for a newer event, which tries this token again.
     case doubted
     /// The token was refused, and no newer one has arrived.
     case dead

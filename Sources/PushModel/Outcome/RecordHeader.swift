@@ -19,6 +19,9 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// How often in a row APNs has said that the token in a record of `state` died before it was registered. It is for
     /// people who look at records; workers do not read it.
     case earlierDeaths
+    /// APNs has refused the token in a record of `state`, and the removal guard doubts the refusal. The value is `1`. It
+    /// is for people who look at records; workers do not read it.
+    case tokenDoubted
     /// The kind of a message between workers in the routed topic, such as `question`, `version`, `void`, `report` or
     /// `pause`.
     case kind
@@ -44,6 +47,7 @@ public enum RecordHeader: CaseIterable, Sendable {
         case .released: "mailboat-released"
         case .republished: "mailboat-republished"
         case .earlierDeaths: "mailboat-earlier-deaths"
+        case .tokenDoubted: "mailboat-token-doubted"
         case .kind: "mailboat-kind"
         case .valueBytes: "mailboat-value-bytes"
         case .keyPrefix: "mailboat-key-prefix"

@@ -41,6 +41,23 @@ struct ExplainDeadTokenTests {
         #expect(lines.contains { $0.contains("410 2 times, for a time before the registration") })
     }
 
+    /// APNs refuses many tokens, this one too. While the update waits and after it was given up, `explain` names what is
+    /// probably wrong, and does not advise to forget the token.
+    @Test func aDoubtedTokenIsKept() {
+        let slot = Table.slot { $0.updates = [Table.update { $0.mayBeSent = true }] }
+        let waiting = ExplainVerdict.decide(Table.facts([Table.event()], slot) { $0.state?.tokenIsDoubted = true })
+        #expect(waiting.cause == .tokenDoubted && waiting.sentence.contains("as it refuses many tokens now"))
+        #expect(waiting.next[0].contains("after APNs refused the token"))
+        #expect(waiting.next[1].contains("environment or app is wrong (registered for production)"))
+        let outcome = Table.outcome("rejected") {
+            $0.tokenIsDoubted = true
+            $0.tokenHash = Table.hash
+        }
+        let givenUp = ExplainVerdict.decide(Table.facts([Table.event()], Table.slot(), [outcome]))
+        #expect(givenUp.cause == .tokenDoubted && !givenUp.next.contains { $0.contains("Forget") })
+        #expect(givenUp.next.contains { $0.hasPrefix("Keep the token") })
+    }
+
     /// The time of a token's death is that of the oldest record in the newest run of records with a dead token. Later
     /// records of that run may have been written for other reasons.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {

@@ -68,6 +68,9 @@ struct ExplainRecordsTests {
         let outcome = try #require(Self.records.outcome(Self.record(value), topic: "outcomes"))
         #expect(outcome.outcome == "superseded" && outcome.kept == ["alert"] && outcome.queuedMillis == 40)
         #expect(outcome.source?.offset == 4 && outcome.into?.offset == 5)
+        #expect(!outcome.tokenIsDoubted)
+        let rejected = "{\"outcome\":\"rejected\",\"app\":\"a.b\",\"activity\":\"order-7\",\"token\":\"doubted\"}"
+        #expect(Self.records.outcome(Self.record(rejected), topic: "outcomes")?.tokenIsDoubted == true)
         #expect(Self.records.outcome(Self.record("no JSON"), topic: "outcomes") == nil)
         let fannedOut = Self.record("{\"outcome\":\"fanned-out\",\"audience\":\"order-7\",\"version\":1700000000}")
         #expect(Self.records.outcome(fannedOut, topic: "outcomes")?.version == 1_700_000_000)
@@ -86,6 +89,9 @@ struct ExplainRecordsTests {
         var record = Self.record(nil, key: "a/com.example.pizza/order-7")
         let gone = try #require(Self.records.state(record, topic: "state", reader: reader))
         #expect(gone.slot == nil && gone.unreadable == nil && gone.app == "com.example.pizza")
+        #expect(!gone.tokenIsDoubted)
+        record.headers = [.init(name: RecordHeader.tokenDoubted.text, value: [0x31])]
+        #expect(Self.records.state(record, topic: "state", reader: reader)?.tokenIsDoubted == true)
         record.value = [99]
         #expect(Self.records.state(record, topic: "state", reader: reader)?.unreadable?.contains("version 99") == true)
         record.key = Array("a/com.example.pizza/another/order-7".utf8)

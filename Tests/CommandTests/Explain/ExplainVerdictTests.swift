@@ -142,6 +142,12 @@ struct ExplainVerdictTests {
             facts([event()], slot { $0.updates = [update { $0.mayBeSent = true }] }) { $0.state?.earlierDeaths = 1 },
             "410", "the token is kept"),
         Case(
+            .tokenDoubted,
+            facts([event()], slot { $0.updates = [update { $0.mayBeSent = true }] }) {
+                $0.state?.tokenIsDoubted = true
+            },
+            "refuses many tokens", "The token is kept"),
+        Case(
             .audiencePaused,
             facts([event()], slot { $0.isAudience = true }, [outcome("fanned-out") { $0.version = 1_699_999_961 }]) {
                 $0.pauses = [pause()]

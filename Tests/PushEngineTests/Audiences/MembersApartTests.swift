@@ -54,6 +54,29 @@ import Testing
         }
     }
 
+    /// Very many members move into a ring that serves them, while its round goes. The round skips as many as a record
+    /// may list, and reaches the others again.
+    @Test func noMoreAreSkippedThanARecordMayList() {
+        let scene = Scene()
+        let ring = scene.table.makeRing(of: .update)
+        let members = (0..<5_000 as Range<UInt32>).map { number in
+            let token = (0..<4).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) } + Array(repeating: 9, count: 28)
+            return scene.table.insert(token.span, in: ring, joinedSeconds: 0)
+        }
+        for member in members {
+            scene.apart.joinedServed(
+                member, isAhead: true, notBeforeMillis: .min, distanceMillis: Self.distanceMillis, nowMillis: 0,
+                scene.course, in: scene.table)
+        }
+        #expect(scene.apart.skipped == Set(members.prefix(MembersApart.skippedMax)))
+        // A member that joins late waits, because it would have to be skipped, too.
+        _ = scene.join(scene.ahead)
+        #expect(scene.late(nowMillis: 0) == nil)
+        scene.apart.forgetSkip(members[0])
+        #expect(scene.late(nowMillis: 0)?.member == scene.ahead)
+        #expect(scene.apart.skipped.count == MembersApart.skippedMax)
+    }
+
     // MARK: Failed pushes
     /// A member whose push failed is owed a retry if the round does not come to it, or if the push was to bring the
     /// newest alert alone. Another failure does not count the member twice.

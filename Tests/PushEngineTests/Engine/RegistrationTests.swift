@@ -276,7 +276,9 @@ import Testing
         h.advance(1_000)
         for update in updates {
             #expect(h.outcomes(of: update) == ["rejected"])
-            #expect(h.outcome(of: update)?.fields["token"] as? String == "doubted", "it is tried again")
+            let outcome = h.outcome(of: update)
+            #expect(outcome?.fields["token"] as? String == "doubted", "it is tried again")
+            #expect(outcome?.reason?.contains("dead") == false)
         }
         for number in 0..<activities { h.update(2, of: "a\(number)", priority: 10) }
         var delivered = 0
@@ -287,18 +289,78 @@ import Testing
         #expect(delivered == activities)
     }
 
-    /// A refused update may expire before its token is tried again. A later update then tries the token.
-    @Test func anUpdateThatComesLaterTriesADoubtedToken() {
+    /// A newer event tries a doubted token again, with the alert of the refused update. The event does not wait for the
+    /// end of `registration-wait`.
+    @Test(arguments: [false, true]) func aNewerEventTriesADoubtedToken(isEnd: Bool) throws {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        let refused = h.update(1, priority: 10, alert: "goal")
+        h.answer(try #require(h.take()), Self.bad)
+        h.advance(100_000)
+        let newer = isEnd ? h.end(2) : h.update(2, priority: 10)
+        let push = try #require(h.deliver())
+        #expect(push.n == 2 && push.token == "aa01" && push.alert == "goal")
+        #expect(h.outcomes(of: refused) == ["superseded"] && h.outcomes(of: newer) == ["delivered"])
+        #expect(h.counters.isConserved)
+    }
+
+    /// A refused update may expire before a newer event tries its token again.
+    @Test func anExpiredUpdateLeavesItsDoubtedTokenToTheNext() {
         let h = EngineHarness()
         h.register(token: "aa01")
         h.update(1, priority: 10, more: #""expires":\#(h.now.wallSeconds + 10)"#)
         h.answer(h.take()!, Self.bad)
         h.advance(100_000)
-        let update = h.update(2, priority: 10)
-        #expect(h.take() == nil)
-        h.advance(200_000)
-        #expect(h.outcomes(of: update).isEmpty)
+        h.update(2, priority: 10)
         #expect(h.deliver()?.n == 2)
+    }
+
+    /// Events that come one after another do not all go to a token that APNs has just refused. The attempts are further
+    /// apart each time.
+    @Test func aDoubtedTokenIsNotTriedWithEveryEvent() {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        var attempts: [Int64] = []
+        for n in 1...200 {
+            h.update(n, priority: 10)
+            if let push = h.take() {
+                attempts.append(h.now.steadyMillis)
+                h.answer(push, Self.bad)
+            }
+            h.advance(1_000)
+        }
+        #expect((6...12).contains(attempts.count), "\(attempts)")
+        h.update(201, priority: 10)
+        h.advance(61_000)
+        #expect(h.deliver()?.n == 201)
+    }
+
+    /// The activity's own token is registered again while its update waits for another. The update leaves at once.
+    @Test func aDoubtedTokenThatIsRegisteredAgainIsTried() throws {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(try #require(h.take()), Self.bad)
+        h.advance(0)
+        h.register(token: "aa01")
+        h.advance(1_000)
+        #expect(h.deliver()?.n == 1)
+    }
+
+    /// A record of `state` says that its token is doubted, for those who read the records.
+    @Test func stateSaysThatATokenIsDoubted() throws {
+        let h = EngineHarness()
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(try #require(h.take()), Self.bad)
+        h.advance(6_000)
+        let header = RecordHeader.tokenDoubted.text
+        #expect(h.written.last { $0.topic == .state }?.headers[header] == "1")
+        h.update(2, priority: 10)
+        h.deliver()
+        h.advance(6_000)
+        let accepted = try #require(h.written.last { $0.topic == .state })
+        #expect(accepted.headers[header] == nil)
     }
 
     @Test func aDoubtedTokenIsTriedAfterARestart() {

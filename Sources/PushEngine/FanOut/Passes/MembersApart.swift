@@ -6,8 +6,8 @@ import PushModel
 /// The caller passes the `PassCourse`, which knows what the round reaches. A member may wait here although the round
 /// will reach it, too. It gets what is due only once.
 struct MembersApart {
-    /// Number of skipped members at which late members are no longer served ahead of the round. It is also the maximum
-    /// number of members in `quietStamps`, and in `unhurried`.
+    /// Maximum number of members in `skipped`, in `quietStamps` and in `unhurried`. A record with more skipped members
+    /// could not be read. While `skipped` is full, late members wait.
     static let skippedMax = 4_096
 
     private(set) var retries = RetrySet()
@@ -183,7 +183,8 @@ struct MembersApart {
         _ course: PassCourse, in table: borrowing MemberTable
     ) {
         if notBeforeMillis > nowMillis { self.recent.remember(member, servedMillis: notBeforeMillis - distanceMillis) }
-        if isAhead {
+        // If the set is full, the round brings the member the version a second time, without the alert.
+        if isAhead, self.skipped.count < Self.skippedMax {
             self.skip(member)
             self.keepUnhurried(member, course)
         }
@@ -311,8 +312,8 @@ struct MembersApart {
         distanceMillis: Int64, nowMillis: Int64, _ course: PassCourse, in table: inout MemberTable
     ) -> MemberServing? {
         self.recent.forget(distanceMillis: distanceMillis, nowMillis: nowMillis)
-        guard !self.recent.isFull, self.skipped.count < Self.skippedMax else { return nil }
-        while let member = self.late.popWaiting() {
+        guard !self.recent.isFull else { return nil }
+        while self.skipped.count < Self.skippedMax, let member = self.late.popWaiting() {
             let isAhead = course.isAhead(table.position(of: member))
             table.removeFlag(.isLate, of: member)
             if isAhead { self.skip(member) } else { self.lateCount -= 1 }

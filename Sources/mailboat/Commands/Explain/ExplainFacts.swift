@@ -72,6 +72,8 @@ struct ExplainFacts: Equatable, Encodable {
         var tokenHash: String?
         /// Whether the push went to an earlier token than the newest.
         var isToFormerToken = false
+        /// Whether APNs refused the token together with many others, so that the worker keeps it.
+        var tokenIsDoubted = false
         /// Stamp with which members receive an audience's event.
         var version: Int64?
         /// Whether the outcome is about an event of a channel.
@@ -109,6 +111,8 @@ struct ExplainFacts: Equatable, Encodable {
         var unreadable: String?
         /// How often in a row APNs has said that the token died before it was registered; `nil`: never.
         var earlierDeaths: Int?
+        /// Whether APNs has refused the token, and the worker keeps the token because APNs refuses many.
+        var tokenIsDoubted = false
         /// When a record first said that the token is dead, as far as records show. The token may have died before.
         var deadSinceMillis: Int64?
 

@@ -74,6 +74,7 @@ struct ExplainRecords {
         else { return nil }
         var state = ExplainFacts.State(place: Self.place(of: record, topic: topic), app: app)
         state.earlierDeaths = record.text(of: .earlierDeaths).flatMap { Int($0) }.flatMap { $0 > 0 ? $0 : nil }
+        state.tokenIsDoubted = record.text(of: .tokenDoubted) != nil
         switch description.content {
         case .slot(var slot):
             // The report does not show the publisher's content.
@@ -120,6 +121,7 @@ struct ExplainRecords {
             priority: line.priority, merged: line.merged, into: line.into?.position, kept: line.kept ?? [],
             queuedMillis: line.queuedMillis, apnsMillis: line.apnsMillis, apnsID: line.apnsID,
             tokenHash: line.tokenHash, isToFormerToken: line.token == "former",
+            tokenIsDoubted: line.token == "doubted",
             version: line.version, isBroadcast: line.channel != nil)
     }
 

@@ -77,7 +77,8 @@ struct ExplainReport {
         if slot.channel != nil {
             words.append("channel\(slot.tokenIsDead ? " (gone)" : "")")
         } else {
-            words.append(slot.tokenHash.map { "token #\($0)\(slot.tokenIsDead ? " (dead)" : "")" } ?? "no token")
+            let standing = slot.tokenIsDead ? " (dead)" : state.tokenIsDoubted ? " (doubted)" : ""
+            words.append(slot.tokenHash.map { "token #\($0)\(standing)" } ?? "no token")
         }
         if let registered = slot.registeredMillis {
             words.append(

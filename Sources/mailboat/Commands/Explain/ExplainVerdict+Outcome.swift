@@ -124,6 +124,11 @@ extension ExplainVerdict {
         guard facts.slot?.channel == nil, !outcome.isBroadcast else {
             return Self.broadcastRefused(outcome, age: age, reason: reason)
         }
+        if outcome.tokenIsDoubted {
+            return ExplainVerdict(
+                cause: .tokenDoubted, sentence: "The newest event was given up \(age)\(reason).",
+                next: Self.doubtedTokenHints(facts) + ["Then publish the newest state again."])
+        }
         return ExplainVerdict(
             cause: .rejected, sentence: "APNs refuses the newest event's token: given up \(age)\(reason).",
             next: [

@@ -31,6 +31,13 @@ extension ExplainVerdict {
         if let deaths = state.earlierDeaths, slot.channel == nil {
             return Self.deadBeforeRegistration(deaths, slot, update.event, since: since, facts)
         }
+        if state.tokenIsDoubted, slot.channel == nil {
+            return ExplainVerdict(
+                cause: .tokenDoubted,
+                sentence:
+                    "APNs refuses the token of the \(update.event) (written down \(since)), as it refuses many tokens now: a setting is probably wrong. The token is kept, and the \(update.event) waits for a registration or a newer event.",
+                next: [Self.waitText(facts)] + Self.doubtedTokenHints(facts))
+        }
         if update.mayBeSent {
             return ExplainVerdict(
                 cause: .unanswered,
@@ -177,6 +184,16 @@ extension ExplainVerdict {
         }
     }
 
+    /// What to do about a token that APNs has refused together with many others.
+    static func doubtedTokenHints(_ facts: ExplainFacts) -> [String] {
+        let environment = facts.slot.map { " (registered for \($0.environment))" } ?? ""
+        return [
+            "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong\(environment). A build from Xcode has tokens of development, and a token belongs to one app.",
+            "Correct that, and publish 'register' again: the update leaves at once. A newer event tries the token again, too.",
+            "Keep the token. The worker's log has a line for each refusal, with APNs' reason.",
+        ]
+    }
+
     static func channelGone(_ sentence: String) -> ExplainVerdict {
         ExplainVerdict(
             cause: .channelGone, sentence: sentence,
@@ -266,7 +283,7 @@ extension ExplainVerdict {
     /// has the earliest moment.
     private static func waitText(_ facts: ExplainFacts) -> String {
         let wait = facts.settings.registrationWaitMillis
-        let isRefused = facts.slot?.tokenIsDead == true
+        let isRefused = facts.slot?.tokenIsDead == true || facts.state?.tokenIsDoubted == true
         guard isRefused || facts.slot?.life != "started" else {
             return "It waits as long as the activity lives, and goes out as soon as a token is registered."
         }

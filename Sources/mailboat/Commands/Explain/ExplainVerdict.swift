@@ -32,6 +32,8 @@ struct ExplainVerdict: Equatable, Encodable {
         case waitsForToken = "waits-for-token"
         /// APNs says that the token died before it was registered. The token is kept, and tried again.
         case deadBeforeRegistration = "dead-before-registration"
+        /// APNs has refused the token, as it refuses many. The token is kept.
+        case tokenDoubted = "token-doubted"
         /// APNs has reported that the token is dead. An event may wait for the next token.
         case tokenDead = "token-dead"
         /// The channel is gone for good.
