@@ -38,8 +38,8 @@ import Testing
     }
     private static func join(_ audience: String) -> String { #"{"event":"register","audience":"\#(audience)"}"# }
 
-    /// A member has moved to another audience when Kafka stores a second copy of its former join. The partition has a
-    /// new owner by then. The member is not moved back.
+    /// A member has moved to another audience when Kafka stores a second copy of the member's former join. The
+    /// partition has a new owner by then. The member is not moved back.
     @Test(arguments: [false, true]) func aJoinThatIsForwardedLateMovesNobodyBack(isTwice: Bool) {
         let h = AudienceTests.harness()
         let millis = h.now.wallMillis
@@ -147,8 +147,8 @@ import Testing
         #expect(pushes.count == 3 && pushes.allSatisfy { $0.n == 2 && $0.alert == "penalty" })
     }
 
-    /// An owner dies before it has written its tombstone, so its successor sends the void again. Members that joined
-    /// between the two voids stay.
+    /// An owner dies before it has written the audience's tombstone, so its successor sends the void again. Members
+    /// that joined between the two voids stay.
     @Test func aVoidThatIsToldTwiceTakesNobodyOfTheNextLife() throws {
         let h = AudienceTests.harness()
         h.join(1)
@@ -177,8 +177,8 @@ import Testing
         #expect(h.deliverAll().map(\.n) == [3])
     }
 
-    /// An alert is pushed alone, and fails for three of four members. The alert is sent to these three again while the
-    /// newest version goes round, and no member is left waiting.
+    /// An alert is pushed alone, with its own version, and fails for three of four members. The alert is sent to these
+    /// three again while the newest version goes round, and no member is left waiting.
     @Test func anAlertThatGoesAloneAndFailsIsCountedOnce() {
         let h = AudienceTests.harness()
         for member in 1...4 { h.join(member) }
@@ -201,8 +201,8 @@ import Testing
         #expect(h.counters.members.waiting == 0)
     }
 
-    /// A version that fits beside an alert expires. The version before it does not fit beside the alert, so the alert
-    /// is pushed alone again.
+    /// A version that fits beside an alert expires. The older version does not fit beside the alert, so the alert is
+    /// pushed alone again.
     @Test func anAlertGoesAloneAgainWhenTheVersionBesideWhichItFitsExpires() {
         let h = AudienceTests.harness()
         for member in 1...6 { h.join(member) }
@@ -227,7 +227,7 @@ import Testing
     }
 
     /// A version with a newer alert replaces versions with an older alert, and expires before any member has got it.
-    /// The version before it then brings the older alert, unless that alert was withdrawn.
+    /// The newest version that is left then brings the older alert, unless that alert was withdrawn.
     @Test(arguments: [false, true], [false, true])
     func anAlertOutlivesTheVersionThatReplacedIt(isWithdrawn: Bool, isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
@@ -271,7 +271,8 @@ import Testing
         h.advance(2_000)
         h.audienceUpdate(3, alert: "penalty", more: #""expires":\#(h.wallSeconds + 20)"#)
         if isOnItsWay { Self.fail(failed, h) }
-        // Fails every push that leaves before the alert expires. One push is kept back, and fails after the expiry.
+        // Fails all pushes that leave before the newest alert expires. The first push with that alert fails only after
+        // the expiry.
         var late: Push?
         for _ in 0..<19 {
             while let push = h.take() {
@@ -347,8 +348,8 @@ import Testing
         #expect(late.map(\.n) == [1] && late.first?.token == EngineHarness.memberToken(1))
     }
 
-    /// An alert goes alone and meets a member whose older push has no answer. The answer to that push must not drop
-    /// the alert.
+    /// The round of an alert that goes alone, with its own version, meets a member whose older push has no answer. The
+    /// answer to that push must not drop the alert.
     @Test func anOldAnswerLeavesTheAlertThatGoesAloneOwed() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

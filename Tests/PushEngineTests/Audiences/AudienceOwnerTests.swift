@@ -8,7 +8,7 @@ import Testing
 /// Tests an audience's owner without an engine around it: versions, questions, reports and starts.
 @Suite struct AudienceOwnerTests {
     /// No partition is sent a version before `state` has the version. The version's event gets its outcome when Kafka
-    /// has the version for all partitions.
+    /// has the version for all partitions that have asked.
     @Test func aVersionGoesFromStateToEveryPartition() {
         let play = OwnerPlay()
         for partition in [6, 2] as [Int32] { play.ask(partition) }

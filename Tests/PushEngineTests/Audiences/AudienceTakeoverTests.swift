@@ -40,8 +40,8 @@ import Testing
         #expect(pushes.map(\.n) == [3] && pushes.map(\.token) == [EngineHarness.memberToken(member)])
     }
 
-    /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote both at once, so the
-    /// void could be lost. The tombstones alone end the life.
+    /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote tombstones and void
+    /// at once, so the void could be lost. The tombstones alone end the life.
     @Test func tombstonesEndALifeWhoseVoidWasLost() {
         let h = AudienceTests.harness()
         func isVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") && !record.isNull }
@@ -91,8 +91,8 @@ import Testing
         Self.expectNextLife(h, of: 2)
     }
 
-    /// An owner's answer to a question arrives after its successor's void. Nobody gets the version that is in the
-    /// answer.
+    /// An owner's answer to a question arrives after the void of that owner's successor. Nobody gets the version that
+    /// is in the answer.
     @Test(arguments: [false, true]) func aVersionThatComesAfterItsVoidIsForNobody(isTakenOver: Bool) throws {
         let h = AudienceTests.harness()
         h.joinStart(3)

@@ -99,7 +99,7 @@ import Testing
 
     // MARK: Supersession
 
-    /// Members that have not got the alert get it with the newest content. The other members get the content alone.
+    /// Members that have not got the alert get it with the newest content. The other members get only the content.
     @Test func aNewerVersionTakesOverInMidPass() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -118,7 +118,7 @@ import Testing
     }
 
     /// A newer version takes over the right to priority 10 from the version before. Members that joined after that
-    /// version do not have the right, because their phones may have used it by a former token.
+    /// version do not have the right, because their phones may have used it with a former token.
     @Test func whoJoinsInMidPassHasNoTenOfTheVersionBefore() {
         let h = Self.harness()
         for member in 1...10 { h.join(member) }
@@ -247,8 +247,8 @@ import Testing
         #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
     }
 
-    /// APNs names times of death before the joins, because dead tokens were registered again or a clock is ahead. These
-    /// tokens leave soon, and live tokens do not wait for them.
+    /// For many tokens APNs names a time of death before the join, because dead tokens were registered again or a clock
+    /// is ahead. These tokens leave soon, and live tokens do not wait for them.
     @Test func whoIsSaidToHaveDiedBeforeJoiningLeavesSoon() {
         let h = Self.harness()
         for member in 1...2_000 { h.join(member) }

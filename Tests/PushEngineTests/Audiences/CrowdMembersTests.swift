@@ -3,8 +3,8 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests a crowd with a single member. The round meets it, its pushes fail, and it moves between two rings. Members of
-/// the second ring listen on a channel.
+/// Tests a crowd with a single member. The round meets the member, its pushes fail, and the member moves between two
+/// rings. Members of the second ring listen on a channel.
 @Suite struct CrowdMembersTests {
     private final class Scene {
         static let distanceMillis: Int64 = 1_000
@@ -139,8 +139,8 @@ import Testing
         }
         #expect(scene.entry == nil)
     }
-    /// The channel brings the newest version. The failed alert is owed by token only if the channel has already had
-    /// that alert, because no later broadcast then brings it.
+    /// The channel brings the newest version. A failed alert that the channel has already had is owed by token, because
+    /// no later broadcast brings it.
     @Test(arguments: [0, 100] as [Int64])
     func besideAChannelTheAlertAloneIsOwed(takenAlertStampSeconds: Int64) {
         let scene = Scene()

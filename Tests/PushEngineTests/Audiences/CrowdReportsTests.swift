@@ -62,7 +62,8 @@ import Testing
         }
         #expect(reports.newest.counts.due == 244)
     }
-    /// A version that gives way to a newer one is reported at that moment, and again when its last push is answered.
+    /// A version that gives way to a newer one is reported at that moment, and again when the last push of the older
+    /// version is answered.
     @Test func aFormerVersionIsToldTwice() {
         var reports = Self.reports()
         _ = reports.makeReport(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)
@@ -124,8 +125,8 @@ import Testing
         written = reports.record(nowMillis: 1_000)
         #expect(told.counts.due == 1 && written?.counts.accepted == 1)
     }
-    /// The push of an alert alone is counted with the alert's version. Members that wait for such a push are counted
-    /// with the newest version.
+    /// A push that brings an alert alone, with the alert's own version, is counted with that version. Members that wait
+    /// for such a push are counted with the newest version.
     @Test func anAlertAloneIsCountedWithItsVersion() {
         var reports = Self.reports(due: 2)
         _ = reports.versionCame(Self.version(20), listeners: ListenerCounts())

@@ -88,7 +88,7 @@ import Testing
         }
         #expect(Self.name(starts.coming(stampSeconds.map { Self.order($0) })) == meaning)
     }
-    /// A start's trace begins once. It begins again only after it has ended while the start may go on.
+    /// A start's trace begins once. It begins again only if it has ended and the start may go on.
     @Test func aTraceBeginsOnce() {
         var starts = CrowdStarts()
         var table = MemberTable(seed: 1)

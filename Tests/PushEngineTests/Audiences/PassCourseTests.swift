@@ -100,7 +100,7 @@ import Testing
         for _ in 0..<20 { ring.join(UInt64.random(in: 0..<RingPosition.end, using: &random)) }
         ring.take()
         for _ in 0..<Int.random(in: 0..<20, using: &random) { ring.meetNext() }
-        // A second version takes over in the middle of the first one's round.
+        // A second version takes over in the middle of the first version's round.
         for position in ring.metCounts.keys { ring.metCounts[position] = 0 }
         ring.take(dropping: [true])
         var expected = Set(ring.metCounts.keys)

@@ -362,8 +362,8 @@ import Testing
 
     // MARK: On the bus
 
-    /// A version costs a partition two bus records: the version and its report. Apps with very many small audiences
-    /// depend on that.
+    /// A version takes two bus records for each partition: the version itself and the partition's report. Apps with
+    /// very many small audiences depend on that.
     @Test func aVersionThatAllHaveIsNotToldOfAgain() {
         let h = AudienceTests.harness()
         for member in 1...5 { h.join(member) }

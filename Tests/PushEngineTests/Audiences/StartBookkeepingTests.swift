@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests small state machines, each alone: what is written down about a start, and when its members are due.
+/// Tests small state machines, each by itself: what is written down about a start, and when its members are due.
 @Suite struct StartBookkeepingTests {
     private static func now(_ steadyMillis: Int64) -> EngineTime {
         EngineTime(steadyMillis: steadyMillis, wallMillis: 1_700_000_000_000 + steadyMillis)

@@ -21,7 +21,7 @@ import Testing
         #expect(h.counters.startMembers.due == 0, "the new worker has nobody to start")
     }
 
-    /// A start is over. It does not begin again when the new owner's clock is a minute behind, or when this owner's
+    /// A start is over. It does not begin again when the new owner's clock is a minute behind, or when the same owner's
     /// clock was set back.
     @Test(arguments: [true, false]) func aStartThatIsOverDoesNotBeginAgainWithAClockThatIsBehind(isTakeover: Bool) {
         let h = EngineHarness.starts()

@@ -169,7 +169,7 @@ import Testing
 
     // MARK: After the end
 
-    /// A void that is sent twice does not remove members that joined in between.
+    /// A void that is sent twice does not remove members that joined between the two voids.
     @Test func aVoidToldTwiceConcernsNobodyWhoCameAfterIt() throws {
         let h = Self.harness()
         h.audienceStart(1)

@@ -24,7 +24,7 @@ struct StartPlay: ~Copyable {
     var log: [Record] = []
     var acknowledgedCount = 0
 
-    // The following is what the test knows.
+    // The test keeps the following for itself, to check the crowd.
     var order: StartOrder?
     var members: Set<Int> = []
     /// Members to whom a push of the current start left and was not refused. The push may have no answer yet.

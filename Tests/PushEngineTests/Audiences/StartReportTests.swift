@@ -111,8 +111,8 @@ import Testing
         #expect(Self.numbers(pass, ["members", "accepted", "superseded", "waiting"]) == [10, 4, 6, 0])
     }
 
-    /// The record at the start's end counts a push without an answer as waiting. Another record follows the answer
-    /// within a second, because the worker may be gone a minute later.
+    /// The record that is written when a start ends counts a push without an answer as waiting. Another record follows
+    /// the answer within a second, because the worker may be gone a minute later.
     @Test(arguments: [false, true]) func anAnswerAfterTheEndIsTold(hasEndedBefore: Bool) throws {
         let h = EngineHarness.starts()
         for member in 1...3 { h.joinStart(member) }

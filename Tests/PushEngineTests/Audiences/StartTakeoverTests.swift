@@ -143,7 +143,7 @@ import Testing
 
 extension EngineHarness {
     /// Lets the engine find another writer's record about an audience's versions in `state`. The engine writes its own
-    /// record behind it.
+    /// record behind that record.
     func repairVersions(of audience: String) {
         let key = Array("v/com.example.pizza/\(audience)".utf8)
         let done = self.engine.repair(

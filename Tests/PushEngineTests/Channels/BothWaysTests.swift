@@ -241,7 +241,7 @@ import Testing
 }
 
 extension EngineHarness {
-    /// Accepts every broadcast for this many seconds, and returns the broadcasts.
+    /// Accepts every broadcast for the given number of seconds, and returns the broadcasts.
     func takeBroadcasts(seconds: Int64) -> [Push] {
         var broadcasts: [Push] = []
         for _ in 0..<(seconds / 5) {
@@ -254,7 +254,7 @@ extension EngineHarness {
         }
         return broadcasts
     }
-    /// Refuses every broadcast for this many seconds.
+    /// Refuses every broadcast for the given number of seconds.
     func refuseBroadcasts(seconds: Int64, stepMillis: Int64 = 1_000) {
         for _ in 0..<(seconds * 1_000 / stepMillis) {
             while let broadcast = self.take(route: 2) {

@@ -68,8 +68,9 @@ import Testing
         #expect(h.newsTold().count == 1)
     }
 
-    /// APNs has made a channel, but APNs' answer is lost. The next owner finds the channel in APNs' list. It adopts the
-    /// channel if the app's channels are exclusive; otherwise it reports that channel and creates another.
+    /// APNs has made a channel, but APNs' answer is lost. The next owner finds the channel in APNs' list. The owner
+    /// adopts the channel if the app's channels are exclusive; otherwise the owner reports that channel and creates
+    /// another.
     @Test(arguments: [false, true]) func aNewOwnerFindsWhatALostAnswerMade(isExclusive: Bool) throws {
         let h = Self.harness { $0.channelsExclusive = isExclusive }
         var apple = SimpleApple()

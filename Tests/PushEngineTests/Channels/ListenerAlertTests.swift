@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests alerts of members that begin to listen, or stop, before the alert has reached them.
+/// Tests what becomes of an alert when members begin to listen, or stop, before the alert has reached them.
 struct ListenerAlertTests {
     /// Members that begin to listen before an alert has reached them still get it by token.
     @Test func whoSaysThatItListensBeforeTheAlertHasComeGetsIt() {
@@ -84,7 +84,8 @@ struct ListenerAlertTests {
         #expect(h.deliverAll().map(\.alert) == [isRefused ? "goal" : nil])
         #expect(h.counters.members.isConserved)
     }
-    /// Members have got an alert by token when APNs reports the channel as gone. They are not pushed again.
+    /// Members have got an alert by token when APNs reports the channel as gone. The alert's version is not pushed to
+    /// them again.
     @Test(arguments: [false, true]) func whoHasAnAlertByItsTokenIsNotServedAgainWhenTheChannelDies(isTakenOver: Bool)
         throws
     {

@@ -171,10 +171,10 @@ import Testing
     /// 20 seconds. Updates that expire later stay beneath the third event, and are shown when it expires. Found by the
     /// simulation.
     /// - Parameters:
-    /// - first: seconds until the first event expires; `nil`: never.
-    /// - second: seconds until the second event expires; `nil`: never.
-    /// - events: events of the pending update after the third event.
-    /// - shown: events that wait once the third event has expired.
+    ///   - first: seconds until the first event expires; `nil`: never.
+    ///   - second: seconds until the second event expires; `nil`: never.
+    ///   - events: events of the pending update after the third event.
+    ///   - shown: events that wait once the third event has expired.
     @Test(
         arguments: [
             (nil, 60, [1, 2, 3], [1, 2]), (nil, nil, [1, 2, 3], [1, 2]), (30, nil, [1, 2, 3], [1, 2]),

@@ -77,7 +77,7 @@ import Testing
         Alerts(alerts: ["a", nil, nil], at: [1, 2, 3], shown: "a"),
         Alerts(alerts: ["a", "b"], at: [1, 2], shown: "b"),
         Alerts(alerts: ["a", nil, "c", nil], at: [1, 1, 1, 1], shown: "c"),
-        // The device ignores an event that is older than the one it has, together with its alert.
+        // The device ignores an event that is older than the one it has, together with the older event's alert.
         Alerts(alerts: [nil, "b"], at: [2, 1], shown: nil), Alerts(alerts: ["a", "b"], at: [2, 1], shown: "a"),
     ])
     func theNewestAlertIsKept(_ events: Alerts) {

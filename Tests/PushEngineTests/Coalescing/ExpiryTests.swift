@@ -117,7 +117,7 @@ import Testing
         #expect(h.outcome(of: older)?.into == newer)
     }
 
-    /// An older event arrives after a newer one. It is shown only because the newer one expires.
+    /// An older event arrives after a newer one. The older event is shown only because the newer one expires.
     @Test func anOlderOneThatArrivesLaterMayOutliveTheNewerToo() {
         let h = Self.alive()
         let newer = h.update(2, at: 2, more: Self.expires(1))

@@ -15,8 +15,8 @@ import Testing
         String(decoding: layer.blob[range.range], as: UTF8.self)
     }
 
-    /// A layer takes over an alert for each attempt and gives it back afterwards. The bytes must not pile up, or the
-    /// state record would outgrow what a restore reads.
+    /// A layer takes over an alert for each attempt and drops it afterwards. The bytes must not pile up, or the state
+    /// record would outgrow what a restore reads.
     @Test func whatIsTakenOverAndGivenBackLeavesNothing() {
         let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))
         var newer = Self.layer(content: #"{"n":2}"#, id: "event-2")
@@ -32,8 +32,8 @@ import Testing
         #expect(newer.alert.isEmpty)
     }
 
-    /// A layer takes over an older layer's parts and gives them back, many times. The layer's parts are then exactly as
-    /// before. `fold` does this when two layers do not fit together.
+    /// A layer takes over an older layer's parts and drops them again, many times. The layer's parts are then exactly
+    /// as before. `fold` does this when two layers do not fit together.
     @Test func whatIsTakenBackIsAsItWas() {
         let oldest = Self.layer(content: "{}", alert: #"{"title":"first"}"#)
         let older = Self.layer(content: "{}", alert: String(repeating: "A", count: 1_800))

@@ -106,7 +106,7 @@ import Testing
         #expect(bench[id].stampSeconds == nil && bench[id].mergedCount == 2)
     }
 
-    /// The store's `top(of:)` points at the newest event of an update, wherever it is stored.
+    /// The store's `top(of:)` points at the newest event of an update, wherever that update is stored.
     @Test func theNewestEventLiesWhereItIsLookedFor() {
         let bench = Bench()
         let ids = (0..<1_500).map { _ in bench.make() }

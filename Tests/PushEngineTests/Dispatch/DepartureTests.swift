@@ -74,7 +74,8 @@ import Testing
         #expect(bench.counters.inFlight == 0 && bench.memory.partitions[1].inFlightCount == 0)
     }
 
-    /// The wait after a failure doubles with each further failure, up to a limit. Jitter shortens it by half at most.
+    /// The wait after a failure doubles with each further failure, up to a limit. Jitter shortens the wait by at most
+    /// half.
     @Test func aFailedAttemptRestsLongerEachTime() {
         let bench = DispatchBench()
         let slot = bench.makeSlot("a")

@@ -128,8 +128,8 @@ import Testing
 
     // MARK: Compared with a model
 
-    /// After random changes the queues hold exactly the slots that could send, each once. A slot that has only to wait
-    /// is scheduled for a time by which it can send.
+    /// After random changes the queues hold exactly the slots that could send, each once. A slot that only has to wait
+    /// is scheduled for a time at which it can send, or for an earlier one.
     @Test(arguments: 1...40 as ClosedRange<UInt64>)
     func queuesHoldExactlyWhatIsReady(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -7,8 +7,8 @@ import Testing
 @Suite struct ReadinessTests {
     private typealias Readiness = Dispatch.Readiness
 
-    /// A slot with a token and an update of high priority may send. Each of the changes below alone blocks it, and
-    /// time alone does not help.
+    /// A slot with a token and an update of high priority may send. Each of the changes below blocks the slot by
+    /// itself, however long the slot waits.
     @Test func whatOnlySomethingFromOutsideHelps() {
         func readiness(_ change: (DispatchBench, SlotID) -> Void) -> Readiness {
             let bench = DispatchBench()
@@ -112,7 +112,7 @@ import Testing
             bench.reschedule(slot)
             return bench.nextDeadlineAfterMillis
         }
-        // Without a token the update is given up when the wait for one is over.
+        // Without a token the update is given up when the wait for a token is over.
         #expect(deadline { _, _ in } == 30_000)
         #expect(deadline { $0[$1].tokenMissingSinceMillis -= 10_000 } == 20_000)
         // The life ends before that.

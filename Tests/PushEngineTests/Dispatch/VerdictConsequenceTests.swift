@@ -4,7 +4,7 @@ import Testing
 
 @testable import PushEngine
 
-/// What each verdict means for the topic, the token and the push.
+/// Tests what each verdict means for the APNs topic, the device token and the push.
 @Suite struct VerdictConsequenceTests {
     struct Row: Sendable, CustomTestStringConvertible {
         var verdict: Verdict

@@ -105,8 +105,8 @@ import Testing
 
     // MARK: Replays
 
-    /// The former owner may have pushed an event and died before the record of that push. The next owner reads the
-    /// event again, and pushes it with a newer stamp.
+    /// The former owner may have pushed an event and died before it recorded that push. The next owner reads the event
+    /// again, and pushes it with a newer stamp.
     @Test func aReplayIsStampedPastTheUnrecordedPush() {
         let h = Self.alive()
         h.advance(1_000)

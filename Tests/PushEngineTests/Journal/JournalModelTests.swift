@@ -34,8 +34,8 @@ import Testing
         }
     }
 
-    /// Each committed offset is covered by a state record in Kafka. No such record is made while an outcome of its
-    /// slot is unacknowledged. When Kafka has everything, everything is committed.
+    /// Each committed offset is covered by a state record in Kafka. No state record of a slot is made while an outcome
+    /// of that slot is unacknowledged. When Kafka has everything, everything is committed.
     @Test(arguments: 1...60 as ClosedRange<UInt64>)
     func nothingIsCommittedBeforeKafkaHasIt(seed: UInt64) {
         var random = SplitMix64(seed: seed)

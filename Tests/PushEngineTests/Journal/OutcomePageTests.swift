@@ -52,7 +52,7 @@ import Testing
         record.replacing(/"apns-id":"[0-9a-f-]{36}"/, with: #""apns-id":"…""#)
     }
 
-    /// The newest outcome with this name, as in the record's value.
+    /// The value of the newest outcome record with this name, as text.
     private static func outcome(
         _ name: String, _ h: EngineHarness, where isMeant: (OutcomeRecord) -> Bool = { _ in true }
     ) throws -> String {

@@ -36,8 +36,8 @@ import Testing
         #expect(buckets == (1, 1))
     }
 
-    /// Members of one ring have tokens of one length, as in one match. All allocated memory counts, including what is
-    /// reserved for more members.
+    /// Members of one ring have tokens of one length. All allocated memory counts, including what is reserved for more
+    /// members.
     @Test(arguments: [(50_000, 32, 21), (50_000, 80, 21), (15_625, 32, 22), (15_625, 80, 23)])
     func aMemberTakesFewBytesBesideItsToken(count: Int, byteCount: Int, byteCountMax: Int) {
         var table = MemberTable(seed: 1)

@@ -4,7 +4,7 @@ import PushModel
 import Testing
 
 /// After a takeover no push leaves before the log has been read up to its end at assignment, or the wait for that end
-/// is over. The former owner may have sent any event in it.
+/// is over. The former owner may have sent any event in the log.
 @Suite struct CatchUpTests {
     /// An engine whose former owner sent two updates in one push without a record, and crashed.
     private static func afterCrash(

@@ -248,8 +248,8 @@ import Testing
         #expect(h.counters.slots == 2)
     }
 
-    /// Owners crash one after the other, each with an unrecorded push. Each owner has newer stamps than the one before,
-    /// so a delayed push is older than what the phone shows. The event's timestamp here is ahead of the clock.
+    /// Owners crash one after the other, each with an unrecorded push. Each owner has newer stamps than the owner
+    /// before, so a delayed push is older than what the phone shows. The event's timestamp here is ahead of the clock.
     @Test func eachOwnerStampsFurtherThanTheOneBefore() throws {
         let h = Self.harness()
         let ahead = h.now.wallSeconds + 100
@@ -283,7 +283,8 @@ import Testing
         #expect(h.counters.slots == 2)
     }
 
-    /// A tombstone names its owner's epoch. A restore ignores a former owner's tombstone behind its successor's marker.
+    /// A tombstone names the epoch of the owner that wrote it. A restore ignores a former owner's tombstone behind its
+    /// successor's marker.
     @Test func anOlderOwnersTombstoneIsNotBelieved() throws {
         let h = Self.harness()
         let before = try #require(h.markerOffset)
@@ -300,7 +301,7 @@ import Testing
     }
 
     /// A restore ignores a former owner's delayed record, but compaction would keep only that record. So the restored
-    /// record is written again behind it.
+    /// record is written again behind the delayed one.
     @Test func whatAnOlderOwnerHidesFromCompactionIsWrittenAgain() throws {
         let h = Self.harness()
         let before = try #require(h.markerOffset)

@@ -82,7 +82,7 @@ import Testing
         #expect(Play(running + [.claim, .claimed]).state.epoch == 15)
     }
 
-    /// Each missing condition alone keeps a new owner from pushing.
+    /// Each missing condition keeps a new owner from pushing, even if all others hold.
     @Test func everythingMustBeInOrderBeforeAPush() {
         func opens(_ events: [Event]) -> Bool {
             var play = Play(events)

@@ -161,7 +161,7 @@ import Testing
     // MARK: Leaving before it ever ran
 
     /// A partition is released when half of its `state` has been read. Its owner writes nothing, because what it knows
-    /// may be older than the records.
+    /// may be older than the records that it has not read.
     @Test func aPartitionReleasedWhileRestoringWritesNothing() {
         let h = Self.alive()
         h.update(1, priority: 10)

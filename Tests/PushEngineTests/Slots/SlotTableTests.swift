@@ -182,7 +182,7 @@ import Testing
         #expect(bench.members(of: 2).isEmpty && bench.find("a", app: 1, partition: 2) == nil)
     }
 
-    /// Each new token has another number, so that a verdict about the former one is recognised. The id is found
+    /// Each new token has another number, so that a verdict about the former token is recognised. The id is found
     /// whatever the length of the token.
     @Test func aTokenComesAndGoes() {
         let bench = Bench()

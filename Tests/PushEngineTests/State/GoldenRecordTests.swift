@@ -21,7 +21,7 @@ import Testing
             #expect(golden.count == cases.count && Set(cases.map(\.name)).count == cases.count)
         }
     }
-    /// Reads each record, writes it again, and compares. The test above covers writing alone.
+    /// Reads each record, writes it again, and compares. The test above covers only writing.
     @Test(arguments: GoldenFile.state + GoldenFile.routed)
     func whatIsReadIsAsItWas(record: GoldenFile.Record) {
         #expect(

@@ -10,7 +10,7 @@ import Testing
 
     /// A slot's record as the engine writes it.
     private static func write(_ slot: SlotRecord.Whole, _ updates: [Update], epoch: Int64) -> [UInt8] {
-        // The size limit is the engine's own. A larger record would stop the process.
+        // The engine's own size limit applies here: a larger record would stop the process.
         return StateRandom.written { writer in
             SlotRecord.write(
                 slot.slot, token: slot.token.span, routed: slot.routed, answers: slot.budget.answers.span,
