@@ -41,7 +41,7 @@ import Testing
     }
 
     /// `state` has the tombstones of the crowd's records, but not its void. An older release wrote tombstones and void
-    /// at once, so the void could be lost. The tombstones alone end the life.
+    /// at once, so the void could be lost. The tombstones are enough to end the life.
     @Test func tombstonesEndALifeWhoseVoidWasLost() {
         let h = AudienceTests.harness()
         func isVoid(_ record: WrittenRecord) -> Bool { record.keyText.hasPrefix("d/") && !record.isNull }

@@ -108,8 +108,8 @@ import Testing
         #expect(counts.due == 4 && counts.superseded == 0, "one gave way, one has joined since")
         #expect(reports.newest.waitingCount == 2 && reports.schedule.owner == .toReport)
     }
-    /// A new owner does not know what another owner has counted of a version. The new owner's reports must not replace
-    /// those counts.
+    /// A new owner does not know what another owner has counted of a version. Until the new owner has counted members
+    /// itself, its reports are empty and it writes no record, so that those counts are not replaced.
     @Test func whatOthersHaveCountedStands() {
         var reports = CrowdReports()
         _ = reports.newestExpired(leaving: 10, listeners: ListenerCounts())

@@ -218,7 +218,7 @@ import Testing
         isWritten = scene.crowds[scene.crowd].withdrawStart(isLeaving: true)
         #expect(isWritten, "its end is not written yet")
     }
-    /// A failed push gets a record only if it belongs to the present start, and while there is room for another record.
+    /// A failed push gets a record only if it belongs to the current start, and while there is room for another record.
     @Test func onlyTheStartThatGoesRoundIsTold() {
         let scene = Scene()
         _ = scene.beginStart()

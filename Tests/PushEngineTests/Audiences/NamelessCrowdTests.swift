@@ -3,7 +3,7 @@ import Testing
 
 @testable import PushEngine
 
-/// Tests crowds that a restore knows by their members alone, because the record with the audience's name was lost.
+/// Tests crowds that a restore knows only by their members, because the record with the audience's name was lost.
 /// Nothing can be written about such a crowd until a join that is read again brings the name.
 @Suite struct NamelessCrowdTests {
     private static let versionsKey = "v/com.example.pizza/match"

@@ -14,8 +14,8 @@ import Testing
         var random: SplitMix64
         let h: EngineHarness
         var device = Device()
-        /// The offset of each event, its payload if it were pushed alone, and the timestamp up to which it withdraws
-        /// alerts; `nil`: it withdraws none.
+        /// The offset of each event, its payload if it were pushed by itself, and the timestamp up to which it
+        /// withdraws alerts; `nil`: it withdraws none.
         var events: [(offset: Int64, payload: [UInt8], withdrawsUpTo: Int64?)] = []
         var hasEnded = false
         /// What happened, printed when the test fails.

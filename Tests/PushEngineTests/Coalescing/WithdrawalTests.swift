@@ -31,7 +31,7 @@ import Testing
         #expect(h.outcomes(of: none) == ["delivered"])
     }
 
-    /// Content waits behind an update whose alert is too large for it. Beneath the content is another alert, which
+    /// Content may wait behind an update whose alert is too large for it. Beneath the content is another alert, which
     /// arrived after the content but is older. When the alert in front is withdrawn, the two updates are merged and no
     /// event is lost. The other alert does not sound, because a phone would have ignored it after the content.
     @Test(arguments: [3_600, 100])

@@ -4,9 +4,9 @@ import PushEngine
 import PushModel
 import Testing
 
-/// Drives a `ShardEngine` as its runner does, through public API alone. The harness feeds it JSON records, answers,
-/// acknowledgements and time, and takes its pushes. It checks the engine's invariants after every step, and can
-/// restart the engine from what Kafka would have kept.
+/// Drives a `ShardEngine` as its runner does, only through its public API. The harness feeds it JSON records, answers,
+/// acknowledgements and time, and takes its pushes. It checks the engine's invariants after every step, and can restart
+/// the engine from what Kafka would have kept.
 final class EngineHarness {
     var engine: ShardEngine
     private(set) var now = EngineTime(steadyMillis: 1_000_000, wallMillis: 1_700_000_000_000)

@@ -304,7 +304,7 @@ import Testing
         #expect(h.counters.isConserved)
     }
 
-    /// A refused update may expire before a newer event tries its token again.
+    /// A refused update may expire before a newer event tries the update's token again.
     @Test func anExpiredUpdateLeavesItsDoubtedTokenToTheNext() {
         let h = EngineHarness()
         h.register(token: "aa01")
