@@ -88,6 +88,7 @@ func handlerName(_ target: any FuzzTarget.Type) -> StaticString {
     case AnswerTarget.name: "answers"
     case HTTP2Target.name: "http2"
     case KafkaTarget.name: "kafka"
+    case ProxyTarget.name: "proxy"
     default: "configuration"
     }
 }

@@ -19,7 +19,7 @@ struct SimulatedChannel {
     var departures: [Int: Int64] = [:]
     /// When a worker got its latest answer, if that answer had status 429, by worker, in steady time.
     var refusals: [Int: Int64] = [:]
-    /// Workers that have got an answer about the channel's storage policy.
+    /// Workers that APNs has told the channel's storage policy, and that have not lost or forgotten the channel since.
     var answeredWorkers: Set<Int> = []
 }
 

@@ -95,6 +95,15 @@ extension SimulationWorld {
         worker.partitions[transit.logID.partition]?.markerOffset = offset
     }
 
+    /// Lets workers ask about a channel again, because an owner has removed its record from `state`.
+    func rememberForgottenChannel(_ transit: SimulatedKafka.Transit) {
+        guard transit.record.isTombstone, transit.record.key.starts(with: "c/".utf8) else { return }
+        for activity in self.phones.indices
+        where transit.record.key == Array("c/com.example.pizza/\(self.phones[activity].key)".utf8) {
+            self.phones[activity].channel?.answeredWorkers = []
+        }
+    }
+
     /// Whether `state` contained the channel's storage policy when this worker took the partition over.
     private func stateHasStorage(_ activity: Int, to worker: SimulatedWorker) -> Bool {
         let logID = SimulatedKafka.LogID(topic: .state, partition: self.home(of: activity))
@@ -161,6 +170,8 @@ extension SimulationWorld {
             else { continue }
             self.log("worker \(worker.number) hears about channel \(question.activity): \(question.answer.result)")
             worker.answers.append(question.answer)
+            guard case .channel(let answer) = question.answer.result, answer.body.count > 2 else { continue }
+            self.phones[question.activity].channel?.answeredWorkers.insert(worker.number)
         }
         self.questions.removeAll { question in
             guard let worker = self.workers.first(where: { $0.number == question.worker && $0.isAlive }) else {

@@ -71,6 +71,7 @@ extension SimulationWorld {
             self.strikeAtState(transit)
             self.strikeAtLateStart(transit)
             self.rememberMarker(transit, offset: offset)
+            self.rememberForgottenChannel(transit)
             self.rememberKeptRecord(transit, offset: offset)
         }
         switch transit.logID.topic {

@@ -54,6 +54,7 @@ extension SimulationWorld {
             }
             for activity in self.phones.indices where self.home(of: activity) == partition {
                 self.abandonBudget(activity, worker: worker.number)
+                self.phones[activity].channel?.answeredWorkers.remove(worker.number)
             }
             worker.partitions[partition] = nil
             worker.inlets.letIn[partition] = nil
