@@ -190,7 +190,7 @@ extension ExplainVerdict {
         return [
             "BadDeviceToken or DeviceTokenNotForTopic for many tokens at once: environment or app is wrong\(environment). A build from Xcode has tokens of development, and a token belongs to one app.",
             "Correct that, and publish 'register' again: the update leaves at once. A newer event tries the token again, too.",
-            "Keep the token. The worker's log has a line for each refusal, with APNs' reason.",
+            "Keep the token. The worker's log has APNs' reason and the hashes of refused tokens.",
         ]
     }
 
