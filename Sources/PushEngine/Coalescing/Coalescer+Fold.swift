@@ -144,8 +144,8 @@ extension Coalescer {
         }
     }
 
-    /// Index of the newest event beneath `index` whose alert a device would show before the content of `layer`. Events
-    /// that arrived after a newer one do not count.
+    /// Index of the newest event beneath `index` whose alert a device would show before the content of `layer`. An
+    /// event does not count if it arrived out of order: after `layer`, or after an event between the two.
     private func alertBeneath(_ layer: Layer, below index: Int, in update: UpdateID, in memory: borrowing ShardMemory)
         -> Int?
     {

@@ -12,8 +12,8 @@ struct VoidPositions {
     private(set) var before: Int64 = -1
     /// Offset of the record that gives the cause; -1: none. Owners that took over after it know the cause.
     private var causeOffset: Int64 = -1
-    /// Offset of the first claim of an owner behind the cause's record; -1: none. Records behind the claim have
-    /// positions of these logs.
+    /// Offset of the first claim that follows the record at `causeOffset`; -1: none. Records after this claim have
+    /// positions of the present input logs.
     private var claimOffset: Int64 = -1
     /// Events that this owner has taken although their first positions may be of other logs. Several workers may have
     /// forwarded one event in this cluster, each because the worker before it died before its commit. The next owner

@@ -24,7 +24,8 @@ struct JSONStops {
         return stop
     }
 
-    /// Drops the stops before `index` that are not in a string. Line ends and tabs are such stops.
+    /// Drops all stops before `index`, which must be the end of white space outside strings. The dropped stops are line
+    /// ends and tabs in that white space.
     @inline(never) consuming func dropping(before index: Int) -> JSONStops {
         while self.rest != 0, self.base &+ self.rest.trailingZeroBitCount < index { self.rest &= self.rest &- 1 }
         return self

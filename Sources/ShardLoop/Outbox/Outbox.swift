@@ -31,8 +31,8 @@ struct Outbox: ~Copyable {
     /// Whether Kafka's client has no room for more (back-pressure), or has ended.
     var isBlocked = false
     var counters = OutboxCounters()
-    /// The last failure. A delivery to the same topic clears it, or another client. Deliveries to other topics do not,
-    /// because a right may be missing for one topic alone.
+    /// The last failure. A later delivery to the same topic clears it, and a new Kafka client does so, too. Deliveries
+    /// to other topics do not, because a right may be missing for one topic alone.
     var failure: ProduceFailure?
     private var failedTopic: EngineRecord.Topic?
 

@@ -13,7 +13,8 @@ struct OutboxPace {
     static let distanceMillis: Int64 = 1_000
     /// The part of `distanceMillis` that is reserved for APNs' answer and for delayed turns.
     static let answerMillis: Int64 = 200
-    /// The least time that records wait, even if Kafka is slow, because more requests would not make Kafka faster.
+    /// The lowest value to which a slow Kafka brings `holdMillis`, unless `holdMillisMax` is lower. Shorter waits would
+    /// mean more requests, and these would not make Kafka faster.
     static let holdMillisMin: Int64 = 50
     /// The highest value that the property `recordCountMax` may have.
     static let recordCountMax = 16_384

@@ -38,8 +38,9 @@ struct RetryQueue {
     private var stuck: [KeptRecord] = [] { didSet { self.updateHasCare() } }
     private var stuckDueMillis: Int64 = .max
     private var careful: [Lane: CarefulLane] = [:] { didSet { self.updateHasCare() } }
-    /// The marker that must begin the next epoch, as its acknowledgement, by partition. Until Kafka has the marker, all
-    /// other records of the partition's `state` are outdated. The value is `nil` if no marker was made.
+    /// For each partition whose next epoch has not begun, the acknowledgement of the marker that must begin it. The
+    /// value is `nil` if no marker was made. Until Kafka has the marker, all other records of the partition's `state`
+    /// are outdated.
     private var claims: [Int32: UInt64?] = [:] { didSet { self.updateHasCare() } }
     private var outdated = OutdatedRecords() { didSet { self.updateHasCare() } }
     /// Whether something is stuck or outdated, a lane is careful, or a marker is awaited. This flag is checked in each

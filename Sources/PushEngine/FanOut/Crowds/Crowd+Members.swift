@@ -257,9 +257,9 @@ extension Crowd {
     @inline(__always) func isLeftToChannel(_ push: MemberPush) -> Bool {
         self.passes[push.pass].isServedByChannel && push.stampSeconds != self.versions.stampSeconds
     }
-    /// Whether the alert of a push is still owed by token, although `isLeftToChannel` is true for the push. The alert
-    /// must be the newest one. The member must also be owed something in the retry set, or have joined late enough
-    /// (`keepsAlertsSinceSeconds`).
+    /// Whether the member is still owed this push's alert through its own token, although a broadcast brings the newest
+    /// version (`isLeftToChannel`). The alert must be the newest one. The member must also be owed something in the
+    /// retry set, or must have joined at or after the time from `keepsAlertsSinceSeconds`.
     @inline(__always) func owesAlertBesideChannel(_ push: MemberPush, in table: borrowing MemberTable) -> Bool {
         guard push.hasAlert, push.alertStampSeconds == self.alertStampSeconds else { return false }
         return Int64(table.joinedSeconds(of: push.member))
