@@ -47,7 +47,8 @@ extension SimulationWorld {
     /// everything is quiet.
     private static let comerMillis: Int64 = 8_000
 
-    /// Lets the chosen phone begin to listen when the probe's broadcast has gone out on its channel.
+    /// Lets the phone that `comers` holds for the audience begin to listen on `channel`, just after a broadcast there.
+    /// Does nothing if the phone's APNs environment has another channel.
     func listenAsComer(_ channel: String, audience: Int) {
         guard let member = self.comers[audience],
             self.channel(of: audience, isDevelopment: self.members[member].isDevelopment) == channel

@@ -17,7 +17,7 @@ struct FanoutRows {
 
     func run() throws {
         let members = self.bench.isQuick ? 100_000 : 1_000_000
-        // A quick round takes a third of a second, so three of them would say too little.
+        // A quick run makes more rounds than a full run, because each of its rounds takes only a third of a second.
         let roundCount = self.bench.isQuick ? 7 : 5
         let partitionCount = AudienceWorkload.partitionCount(members: members)
         self.bench.say("fanout: \(members) members, \(partitionCount) partitions")

@@ -348,8 +348,8 @@ import Testing
         #expect(late.map(\.n) == [1] && late.first?.token == EngineHarness.memberToken(1))
     }
 
-    /// The round of an alert that goes alone, with its own version, meets a member whose older push has no answer. The
-    /// answer to that push must not drop the alert.
+    /// An alert does not fit beside the newest content, so members are first sent the alert with its own content. One
+    /// member's older push has no answer yet. When APNs answers it, the member must still get the alert.
     @Test func anOldAnswerLeavesTheAlertThatGoesAloneOwed() throws {
         let h = AudienceTests.harness()
         for member in 1...3 { h.join(member) }

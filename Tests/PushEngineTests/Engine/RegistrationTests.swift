@@ -335,7 +335,8 @@ import Testing
         #expect(h.deliver()?.n == 201)
     }
 
-    /// The activity's own token is registered again while its update waits for another. The update leaves at once.
+    /// APNs has called the activity's token bad, so the update waits for a new token. The old token is registered again
+    /// instead. The update is then sent to it at once.
     @Test func aDoubtedTokenThatIsRegisteredAgainIsTried() throws {
         let h = EngineHarness()
         h.register(token: "aa01")

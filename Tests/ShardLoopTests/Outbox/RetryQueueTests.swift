@@ -132,8 +132,8 @@ import Testing
         #expect(queue.isEmpty)
     }
 
-    /// A record that Kafka refused for good, but that is kept, is sent alone. Other records of its topic could be
-    /// refused with it.
+    /// Kafka has refused two records of a partition. One was refused for good but must be kept, and the other is to be
+    /// sent alone. They leave in separate requests, so that neither makes Kafka refuse the other.
     @Test func whatIsStuckJoinsTheCarefulLane() {
         var queue = RetryQueue()
         queue.stick(Self.entry(1, .deadLetters), nowMillis: 0)
