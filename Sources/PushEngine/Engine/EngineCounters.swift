@@ -26,13 +26,13 @@ public struct EngineCounters: Sendable, Equatable {
     public var apps: [AppCounters] = []
     /// Pushes sent with priority 10.
     public var pushesHighPriority: UInt64 = 0
-    /// High-priority updates sent with priority 5 because the budget was spent.
+    /// High-priority updates, and versions of audiences, that were sent with priority 5 because the budget was spent.
     public var pushesDowngraded: UInt64 = 0
     /// Pending events that gave way to a newer event.
     public var eventsMerged: UInt64 = 0
     /// Tokens that APNs called dead, if the verdict was believed.
     public var tokensDead: UInt64 = 0
-    /// Verdicts that would have removed a token without the guard.
+    /// Times that APNs called a token dead, and the token removal guard kept it.
     public var tokenRemovalsStopped: UInt64 = 0
     /// Times that an app was stopped because APNs refused its `apns-topic`.
     public var appsRefused: UInt64 = 0
@@ -169,7 +169,7 @@ public struct AcceptedSample: Sendable, Equatable {
     public var queuedMillis: Int64
     /// Time from the push's departure until the answer, microseconds.
     public var apnsMicros: Int64
-    /// Whether the push went to a member of an audience. If so, `recordMillis` is the time of the version or of the
-    /// member's join, the later one. `queuedMillis` is not known in this case.
+    /// Whether the push went to a member of an audience. If so, `recordMillis` is the later of two times: the version's
+    /// and the member's join. `queuedMillis` is not known in this case.
     public var isMember = false
 }

@@ -143,8 +143,8 @@ extension ShardEngine {
             self.requeue(slot)
             return self.core.dispatch.backOff(slot, retryAfterSeconds: nil, in: &self.core.memory, now: now)
         }
-        // The refusal is believed or doubted. An activity's update waits for another token either way, because APNs
-        // asks not to send to this token again.
+        // The refusal is believed or doubted. An activity's update now waits for another token, because APNs asks not
+        // to send to this token again. If the refusal is doubted, a newer event ends the wait, too.
         self.count(refusal)
         self.core.memory.formerTokens.forget(slot)
         self.core.memory.rememberRefusedToken(slot, standing: refusal == .doubted ? .doubted : .dead, now: now)

@@ -113,8 +113,8 @@ extension ShardEngine {
         }
     }
 
-    /// Cancels a channel's minimum distance after a refusal that says nothing about the channel. The next broadcast
-    /// need not wait for the distance.
+    /// Cancels a channel's minimum distance after a refusal that is no reason to slow down. The next broadcast need not
+    /// wait for the distance.
     mutating func takeDistanceBack(_ update: UpdateID) {
         guard self.core.memory.slots[self.core.memory.updates[update].slot].kind == .channel else { return }
         self.core.dispatch.takeDistanceBack(update, in: &self.core.memory)

@@ -31,8 +31,8 @@ extension ShardEngine {
         self.core.journal.markDirty(slot, in: &self.core.memory, now: now)
     }
 
-    /// Whether the slot may leave memory: no record of its life will be read again, or the wait for that has ended. The
-    /// wait ends after `forgetMaxMillis`, or when a limit of slots is reached.
+    /// Whether the slot may leave memory: no record of its life will be read again, or the slot has waited long enough.
+    /// The wait ends after `forgetMaxMillis`, or when a limit of slots is reached.
     private mutating func mayForget(_ slot: SlotID, now: EngineTime) -> Bool {
         // At a limit of slots nothing is read. If slots waited for a commit, the shard could be blocked.
         guard self.roomForSlots > 0 else { return true }

@@ -66,7 +66,8 @@ extension ShardEngine {
             else { return }
             let cause = self.core.memory.causeOfGivingUp(slot)
             self.core.memory.trustDoubtedToken(of: slot)
-            // Whatever a former owner may have sent needed a token. Its registration would have been read here by now.
+            // A former owner can only have sent something to a token, and the token's registration would have been read
+            // here by now.
             if cause == .noToken, !self.core.memory.slots[slot].couldBeReached,
                 !self.core.journal.isBehind(self.core.memory.slots[slot].partition, in: self.core.memory)
             {

@@ -47,7 +47,7 @@ public struct ShardEngine: ~Copyable {
         self.shares = AppShares(configuration)
     }
 
-    /// The configuration that the engine was made with, or the last one of `reconfigure`.
+    /// The configuration that the engine was made with, or that the last `reconfigure` has set.
     public var configuration: EngineConfiguration { _read { yield self.core.memory.configuration } }
     /// Counts since the start.
     public var counters: EngineCounters { _read { yield self.core.memory.counters } }
@@ -71,7 +71,8 @@ public struct ShardEngine: ~Copyable {
     /// The limit of unacknowledged records may be slightly exceeded, because one event may have several outcomes.
     /// `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
     public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
-    /// Number of records that may be taken without exceeding a limit, even while something waits for a void.
+    /// Number of records that may be taken without exceeding a limit. Unlike `recordRoom`, it does not become 0 because
+    /// records wait for a void.
     var roomWithinLimits: Int {
         let room =
             self.core.memory.configuration.settings.unacknowledgedMax - self.core.journal.acknowledgements.openCount

@@ -1,6 +1,6 @@
 import PushModel
 
-/// Decides which of its last two tokens an activity uses (contract: Dead tokens).
+/// Decides which of the last two tokens of an activity is used (contract: Dead tokens).
 extension ShardMemory {
     /// Whether APNs has accepted a push to the slot's token and has not refused the token since.
     func hasProvenToken(_ slot: SlotID) -> Bool {

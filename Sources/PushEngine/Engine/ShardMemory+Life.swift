@@ -125,9 +125,9 @@ extension ShardMemory {
 
     /// Takes the newest token of the slot. A token that is registered again counts as usable.
     /// - Parameters:
-    ///   - hasMoved: whether the token belongs to another environment than the previous token.
+    ///   - hasMoved: whether the slot was in another environment before.
     ///   - recordMillis: when the token was registered, milliseconds since 1970.
-    /// - Returns: whether the token differs from the previous token.
+    /// - Returns: whether the token is new: the slot had another token, or none.
     mutating func takeToken(_ token: Span<UInt8>, of slot: SlotID, hasMoved: Bool, recordMillis: Int64) -> Bool {
         let isNew = !self.slots.hasToken(token, slot)
         let isProven = !hasMoved && (isNew ? self.isFormerToken(token, of: slot) : self.hasProvenToken(slot))
@@ -175,7 +175,7 @@ extension ShardMemory {
         if self.slots[slot].tokenStanding == .doubted { self.trustToken(of: slot) }
     }
 
-    /// Why an update of the slot is given up that found no usable token in time.
+    /// Why an update that found no usable token in time is given up.
     func causeOfGivingUp(_ slot: SlotID) -> OutcomeDetails.Cause {
         guard self.slots[slot].hasToken else { return .noToken }
         switch self.slots[slot].tokenStanding {

@@ -1,8 +1,8 @@
 /// The app that each log was last about. It is remembered only if an app may take only a share of what is pending
 /// (`AppConfiguration.pendingShare`). Logs whose app has no room are not read; other logs are (contract: Overload).
 struct AppShares {
-    /// Maximum number of records taken at once from a log that was last about another app, while some app has no room.
-    /// Events of the full app among these records may exceed its share.
+    /// Maximum number of records taken at once from a log while some app has used up its share. It applies to logs that
+    /// were last about another app. Events of the full app among these records may exceed its share.
     static let recordsMax = 64
     private static let none = UInt16.max
 

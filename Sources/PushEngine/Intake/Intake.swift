@@ -234,8 +234,9 @@ struct Intake: ~Copyable {
         self.record.offset < memory.partitions[self.partition].replayEnds[Int(self.record.topic)]
     }
 
-    /// Whether a former owner may have taken the event, and pushed it. A forwarded event may be in the log again,
-    /// behind the log's end at assignment. For such an event, the time of its original record decides.
+    /// Whether a former owner may have taken the event, and pushed it. This is so for every record below the log's end
+    /// at assignment. A forwarded event behind that end may be a second copy, so the time of its original record
+    /// decides.
     @inline(__always) func mayBeReplay(in memory: borrowing ShardMemory) -> Bool {
         if self.liesBelowReplayEnd(in: memory) { return true }
         return self.record.origin != nil

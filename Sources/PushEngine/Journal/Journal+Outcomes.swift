@@ -132,9 +132,9 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of events without a push whose outcomes a due state record waits for. The outcome of a further
-    /// event is lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome
-    /// is then `duplicate`.
+    /// Maximum number of outcomes that a due state record waits for, if their events needed no push. A further outcome
+    /// is lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome is
+    /// then `duplicate`.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch.

@@ -269,9 +269,9 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Appends headers that say what APNs has answered to the record's token: how often it has called the token dead
-    /// before the token's registration, and whether its refusal is doubted. If the newest token is set aside, the count
-    /// is another token's, and is left out.
+    /// Appends headers about the record's token. They say how often APNs has said that the token died before its
+    /// registration, and whether the token is doubted. If the newest token is set aside, the count is another token's,
+    /// and is left out.
     @inline(never) private mutating func appendTokenHeaders(
         of slot: SlotID, in memory: borrowing ShardMemory
     ) -> Range<Int> {

@@ -14,11 +14,11 @@ struct OutcomeDetails {
         case older
         case noToken
         case deadToken
-        /// The token is dead. An attempt, perhaps of a former owner, may have reached the device before.
+        /// The token is dead. An earlier attempt, perhaps of a former owner, may have reached the device.
         case deadTokenMayBeSent
         /// APNs has refused the token, and the removal guard doubts the refusal.
         case doubtedToken
-        /// The token is doubted. An attempt, perhaps of a former owner, may have reached the device before.
+        /// The token is doubted. An earlier attempt, perhaps of a former owner, may have reached the device.
         case doubtedTokenMayBeSent
         /// The channel is gone, and cannot get another id.
         case channelGone
@@ -38,8 +38,7 @@ struct OutcomeDetails {
         /// alert over from an older event.
         case alertWithdrawn
 
-        /// What APNs has said of the token that the update waited for to be replaced; `nil`: the cause is not a refused
-        /// token.
+        /// The standing of the refused token that is the cause; `nil`: the cause is not a refused token.
         var refusedToken: TokenStanding? {
             switch self {
             case .deadToken, .deadTokenMayBeSent: .dead
@@ -48,7 +47,8 @@ struct OutcomeDetails {
             }
         }
 
-        /// The cause of `unknown` when an event ends for this cause, and an attempt may have reached the device.
+        /// The cause that replaces this one if an attempt may have reached the device. The event's outcome is then
+        /// `unknown`.
         var ifMayBeSent: Self {
             switch self {
             case .deadToken: .deadTokenMayBeSent

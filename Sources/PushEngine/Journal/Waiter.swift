@@ -3,9 +3,9 @@ enum Waiter {
     /// A partition waits for a marker. `claimNumber` is not 0 if the marker begins an epoch
     /// (`PartitionState.claimNumber`).
     case partition(claimNumber: UInt32)
-    /// Only the log of an event waits, for a record of `state` that covers the event.
+    /// An event's log waits for a record of `state` that covers the event. If there is no entry, nothing waits.
     case logState(EntryID)
-    /// Only the log of an event waits, for a record about the event. The record is not one of `state`.
+    /// An event's log waits for a record about the event, in another topic than `state`.
     case logRecord(EventRecord, EntryID)
     /// A slot waits for its record of `state` with this number. The record covers the events that the entries guard.
     case slotState(SlotReference, version: UInt32, LedgerEntries)

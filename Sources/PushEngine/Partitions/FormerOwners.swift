@@ -15,7 +15,8 @@ struct FormerOwners {
     private(set) var takeoversRead: Int64 = 0
     /// Offset of the newest first marker, except this owner's; -1: none.
     private(set) var newestTakeoverRead: Int64 = -1
-    /// A time later than every former owner's takeover, milliseconds since 1970.
+    /// A time later than every former owner's takeover, unless that owner's clock was too far ahead (`stampBehind`).
+    /// Milliseconds since 1970; 0: no former owner was found.
     private(set) var stampBaseMillis: Int64 = 0
     /// Epoch of the newest owner that is known to have worked. Records of an older epoch behind that owner's records
     /// are ignored.
@@ -82,8 +83,8 @@ struct FormerOwners {
     }
     /// Treats the newest owner found as one that left no release marker, because records of later owners may be lost.
     mutating func lostRecords() { self.hasReleased = false }
-    /// Makes stamps begin later than every earlier owner's, no matter what their clocks showed. This fails only if an
-    /// owner's clock was ahead of this owner's by more than `clockDifferenceMillisMax`.
+    /// Makes this owner's stamps begin after the stamps of a former owner. This fails only if the former owner's clock
+    /// was ahead of this owner's by more than `clockDifferenceMillisMax`.
     /// - Parameter wallMillis: when this owner took over, by its own clock.
     mutating func stampBehind(takenOverWallMillis: Int64, wallMillis: Int64) {
         let after = min(takenOverWallMillis, wallMillis + Self.clockDifferenceMillisMax) + 1_000

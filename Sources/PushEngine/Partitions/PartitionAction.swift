@@ -9,7 +9,7 @@ public enum PartitionAction: Sendable, Equatable {
     /// written or sent. Forget the partition. The reason is in words.
     case loseState(partition: Int32, reason: String)
     /// Somebody else wrote to the partition's `state`. Read the stretch, give each record to `ShardEngine.repair`, then
-    /// call `ShardEngine.stateGapRepaired`. A partition has one repair at a time, and none before it runs.
+    /// call `ShardEngine.stateGapRepaired`. A partition has one repair at a time, and none before the partition runs.
     case repair(StateGap)
     /// A record of this input topic was on the wrong partition. It is the first such record of its topic.
     case warnOfMisplaced(Misplacement)

@@ -135,7 +135,7 @@ struct PartitionState {
         self.assignedWallMillis = wallMillis
         self.formerOwnerQuietSinceMillis = formerOwnerQuietSinceMillis
     }
-    /// Opens an inlet. It has no `state`, and records may be consumed at once.
+    /// Opens an inlet (`ShardEngine.inletAssigned`). It has no `state`, and records may be consumed at once.
     mutating func inletOpened(logs: [LogID], wallMillis: Int64) {
         self.assignedWallMillis = wallMillis
         self.begin(logs: logs, replayEnds: logs.map { _ in 0 })
@@ -208,7 +208,7 @@ struct PartitionState {
             guard offset >= 0 else { return self.phase == .awaitingMarker ? .writeMarker : .nothing }
             self.epoch = offset
         } else if self.pushing == .unmarked {
-            // Only the first of the owner's later markers changes something.
+            // The owner's second marker is in `state`. Later markers change nothing.
             self.pushing = .held
         } else {
             return .nothing

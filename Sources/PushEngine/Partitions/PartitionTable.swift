@@ -72,7 +72,7 @@ struct PartitionTable {
     }
 
     /// Takes the next stretch of some partition's `state` that another writer wrote, to be repaired now. A partition
-    /// has one repair at a time, and none before it runs.
+    /// has one repair at a time, and none before the partition runs.
     mutating func takeGap() -> StateGap? {
         guard self.hasGaps else { return nil }
         var isAnyLeft = false

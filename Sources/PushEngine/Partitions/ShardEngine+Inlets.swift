@@ -3,7 +3,8 @@ public import PushModel
 /// Opens inlets: partitions of input topics beyond those that `state` was written for. An inlet has no marker, no
 /// activities and no topic `routed`. Each of its records belongs to another partition, and is forwarded there.
 extension ShardEngine {
-    /// Opens an inlet. Records may be consumed from `starts` on. An inlet leaves like every other partition.
+    /// Opens an inlet, a partition whose records are all forwarded. Records may be consumed from `starts` on. An inlet
+    /// leaves like every other partition.
     /// - Parameters:
     ///   - number: not below `EngineConfiguration.partitionCount`, so that no key belongs to it.
     ///   - starts: by input topic, the offset of the first record that will be consumed.

@@ -32,8 +32,8 @@ extension ShardEngine {
             guard let kind = try? StateCodec.readKind(&reader), kind == .marker,
                 let marker = try? MarkerRecord(&reader)
             else { return .succeeded }
-            // A first marker found in a gap is a delayed one of a former owner, because repairs continue only while the
-            // group confirms this owner. Only an owner of a newer epoch that has run counts as a successor.
+            // A first marker in a gap is a former owner's, and was written late: repairs continue only while the group
+            // confirms this owner. A further marker with a newer epoch shows that a successor runs.
             if marker.epoch > self.core.memory.partitions[partition].epoch { return .succeeded }
             self.core.memory.counters.stateRecordsForeign += 1
             self.writeMarker(partition, saysTakeovers: true, now: now)

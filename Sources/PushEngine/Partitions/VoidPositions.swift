@@ -5,19 +5,19 @@
 /// because of such a position, no matter when the previous owner died.
 struct VoidPositions {
     /// Why positions read so far have no meaning in the input logs. `nil`: they have a meaning, or an owner that knew
-    /// the cause has recorded which of them do not (`before`).
+    /// the cause has recorded which of them are void (`before`).
     private(set) var cause: VoidCause?
     /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
     /// topics were made anew. -1: no positions are void.
     private(set) var before: Int64 = -1
-    /// Offset of the record that gives the cause; -1: none. Owners that took over after it know the cause.
+    /// Offset of the record that gives the cause; -1: none. Owners that took over after this record know the cause.
     private var causeOffset: Int64 = -1
     /// Offset of the first claim that follows the record at `causeOffset`; -1: none. Records after this claim have
     /// positions of the present input logs.
     private var claimOffset: Int64 = -1
-    /// Events that this owner has taken although their first positions may be of other logs. Several workers may have
-    /// forwarded one event in this cluster, each because the worker before it died before its commit. The next owner
-    /// does not know these events, and takes a second copy again.
+    /// Events that this owner has taken although their first positions may be of other logs. Several workers in this
+    /// cluster may have forwarded the same event, one after another, because each died before its commit. The next
+    /// owner does not know these events, and takes a second copy again.
     private var takenCopies: Set<ForwardedCopy> = []
     /// Maximum number of events that `takenCopies` remembers. A second copy of any other event is taken once more.
     static var takenCopiesMax: Int { 16_384 }
@@ -43,8 +43,8 @@ struct VoidPositions {
         self.before = max(self.before, marker.voidBefore)
     }
 
-    /// Sets `before` if there is a cause. Records below this owner's marker, or below the first claim after the cause,
-    /// have positions of other logs.
+    /// Sets `before` if there is a cause. The value is the offset of the first claim after the cause. Without such a
+    /// claim, or in a new log, the value is this owner's epoch.
     /// - Parameter isOfNewLog: whether a person has moved the group into another log.
     /// - Parameter epoch: offset of this owner's marker.
     mutating func settle(isOfNewLog: Bool, epoch: Int64) {

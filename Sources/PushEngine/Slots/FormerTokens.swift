@@ -59,7 +59,7 @@ struct FormerTokens: ~Copyable {
         self.tokens[slot] = token
     }
 
-    /// Keeps a token once APNs has accepted the push to it that is in flight.
+    /// Keeps a token as soon as APNs accepts the token's push, which is in flight.
     mutating func keepOnceAccepted(_ token: FormerToken, of slot: SlotID) {
         guard self.untried[slot] != nil || self.count < Self.countMax else { return }
         self.untried[slot] = token

@@ -13,7 +13,7 @@ struct RoutedPositions: Equatable {
 
     static let nowhere = SourcePosition(topic: 0, partition: -1, offset: -1)
 
-    /// Whether the record with this first position was taken, or a later record of the same log.
+    /// Whether the slot has taken the record with this first position, or a later record of the same log.
     func covers(_ origin: SourcePosition) -> Bool {
         (self.appliedOrigin.isOfSameLog(as: origin) && origin.offset <= self.appliedOrigin.offset)
             || (self.formerOrigin.isOfSameLog(as: origin) && origin.offset <= self.formerOrigin.offset)

@@ -175,7 +175,7 @@ struct Slot {
     /// question waits. With other errands: when the question may be asked at the earliest.
     var questionSeconds: UInt32 = 0
 
-    /// Holds `attempt`, at most 31, and `earlierDeaths` above it: a slot has no byte to spare.
+    /// Holds `attempt` in the lower five bits and `earlierDeaths` in the upper three: a slot has no byte to spare.
     private var attemptAndEarlierDeaths: UInt8 = 0
     /// Number of events without a push that have delayed a due state record, at most `Journal.stateWaitExtensionsMax`.
     var stateWaitExtensions: UInt8 = 0
@@ -192,7 +192,7 @@ struct Slot {
     var frequentUpdates = false
     /// Holds `awaitsTokenOfStart`, `hasPassedUnrecorded` and `couldBeReached`: a slot has no byte to spare.
     private var lifeFlags: UInt8 = 0
-    /// Whether pushes that may have left unrecorded before this process took over were counted against the budget.
+    /// Whether the budget was charged for pushes that former owners may have sent without a record.
     var countedUnrecordedPush = false
     /// Number of owners between the owner that wrote the restored record and this owner. `FormerOwners.countMax`: there
     /// are that many or more, or no record was restored.
@@ -225,8 +225,8 @@ struct Slot {
         get { self.lifeFlags & 2 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~2 | (newValue ? 2 : 0) }
     }
-    /// Whether the slot has had a token or a start since it was made here, or its restored record says so. If not, a
-    /// former owner has sent nothing of it, unless a registration is still to be read again.
+    /// Whether the slot has had a token or a start since it was made here, or its restored record says so. If not, no
+    /// former owner has sent a push of the slot, unless a registration has yet to be read again.
     @inline(__always) var couldBeReached: Bool {
         get { self.lifeFlags & 4 != 0 }
         set { self.lifeFlags = self.lifeFlags & ~4 | (newValue ? 4 : 0) }

@@ -119,8 +119,8 @@ import PushModel
         self.free.append(slot)
     }
 
-    /// Fills a slot from a record of `state`. The slot has its id and token already. What the table needs to find the
-    /// slot stays.
+    /// Fills a slot from a record of `state`. The slot has its id and token already. The fields by which the table
+    /// finds the slot do not change.
     /// - Parameter recordOffset: the record's offset.
     mutating func overwrite(_ slot: SlotID, with read: consuming Slot, recordOffset: Int64) {
         var new = read

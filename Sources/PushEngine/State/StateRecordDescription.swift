@@ -59,7 +59,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         /// When the slot was last registered, started, updated or ended, milliseconds since 1970. How long the slot
         /// stays in memory is counted from this time.
         public var lastTouchedMillis: Int64
-        /// Position of the last applied record of an input topic.
+        /// Position of the last applied record of an input topic other than `routed`.
         public var applied: Position?
         /// Offset of the last applied record of the routed topic.
         public var appliedRoutedOffset: Int64?
@@ -221,7 +221,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         /// How far each pass has got.
         public var passes: [Pass] = []
 
-        /// The pass over the members of one environment.
+        /// A pass over members of one environment.
         public struct Pass: Equatable, Sendable, Encodable {
             /// `production` or `development`.
             public var environment: String

@@ -40,5 +40,5 @@ struct LogID: Identifier { let rawValue: Int32 }
 /// Names an open entry of the ledger.
 struct EntryID: Identifier { let rawValue: Int32 }
 
-/// Names a lane, an errand of an app in one environment: an element of `Dispatch.lanes`.
+/// Names a lane: an element of `Dispatch.lanes`. A lane is one errand of an app in one environment.
 struct LaneIndex: Identifier { let rawValue: Int32 }
