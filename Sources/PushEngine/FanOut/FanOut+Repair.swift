@@ -38,9 +38,9 @@ extension FanOut {
         self.repairStarts(crowd, in: &core, now: now)
         return .overwritten
     }
-    /// Repairs another writer's record that an audience is over. Compaction may delete the records that show that the
-    /// other writer had lost the partition. The other writer's record would then remove every member with an earlier
-    /// record.
+    /// Repairs another writer's record, which says that an audience is over. Compaction may delete the records that
+    /// show that the other writer had lost the partition. The other writer's record would then remove every member with
+    /// an earlier record.
     private mutating func repairVoided(
         key: Span<UInt8>, reference: UInt64, partition: PartitionIndex, in core: inout ShardCore
     ) -> StateRepair {
@@ -71,8 +71,8 @@ extension FanOut {
         }
         let ring = members.table.ring(of: member)
         let crowd = members.ringOwners[ring.index]
-        // The audience is over. A join that is written again, behind the void, would count for the next life. So the
-        // member is removed.
+        // The audience is over. If the join were written again now, it would follow the void, and count for the next
+        // life. So the member is removed.
         guard !self.crowds[crowd].isOver else {
             self.remove(member, members: members, in: &core, now: now)
             return .removed

@@ -193,8 +193,8 @@ extension FanOut {
     ) {
         let (crowd, round) = self.crowds.startHome(of: member, members: members)
         if self.crowds.isServedInDoubt(member, members: members), core.memory.startTerms(self.crowds[crowd]).resends {
-            // The member's own record will say that the start was sent. The progress record is written before it, and
-            // names the member, so that a new owner sends the start again.
+            // The member's own record will say that the start was sent, although the start may have to be sent again.
+            // So a progress record that names the member is written first. A new owner then sends the start again.
             self.writeStarts(crowd, in: &core, now: now)
         }
         let (record, number, dueCount) = self.crowds[crowd].writeStartMember(member, of: round, in: members.table)

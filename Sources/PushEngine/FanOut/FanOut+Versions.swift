@@ -30,7 +30,7 @@ extension FanOut {
             }
             return self.keepVersions(crowd, taken: nil, in: &core, now: now)
         }
-        // Only the newest version carries the start. Versions kept beneath it are there because they expire later.
+        // Only the newest version carries the start. Older versions are kept only because they expire later.
         if let newest = record.versions.last { self.takeStart(newest.start, crowd: crowd, in: &core, now: now) }
         self.keepVersions(crowd, taken: taken, in: &core, now: now)
     }

@@ -34,7 +34,8 @@ struct FanOut: ~Copyable {
     init(seed: UInt64) { self.crowds = CrowdTable(seed: seed) }
 
     /// Counts the push as answered.
-    /// - Returns: whether the crowd that the push was sent for still exists. If so, the push was counted there.
+    /// - Returns: whether the crowd that the push was sent for still exists. If so, the crowd has counted the push as
+    ///   answered.
     @inline(__always) mutating func pushAnswered(_ push: MemberPushID) -> Bool {
         let crowd = self.pushes[push].crowd
         let isCrowdThere = self.crowds.contains(crowd, generation: self.pushes[push].crowdGeneration)

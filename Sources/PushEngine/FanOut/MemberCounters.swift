@@ -1,7 +1,7 @@
 import PushModel
 
 /// What became of versions, or of starts, that were due to members (fan-out contract: Conservation for members). After
-/// a takeover the new owner counts what is still owed as due.
+/// a takeover, the new owner counts as due what is still owed.
 public struct MemberCounters: Sendable, Equatable {
     /// Number of times that a version or start became owed to a member.
     public var due: UInt64 = 0

@@ -39,9 +39,11 @@ struct MemberPush {
     var isStart = false
     var sequence: UInt32 = 0
     var isLive = false
-    /// The neighbour in the list of the pass's unanswered pushes that left later; `none`: there is none.
+    /// The push that left just after this one, among the unanswered pushes of the same pass; `none`: this one is the
+    /// newest. The newest push is the first in the list.
     var previous = MemberPushID.none
-    /// The neighbour in the list of the pass's unanswered pushes that left earlier; `none`: there is none.
+    /// The push that left just before this one, among the unanswered pushes of the same pass; `none`: this one is the
+    /// oldest.
     var next = MemberPushID.none
 }
 

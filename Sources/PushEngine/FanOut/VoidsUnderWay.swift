@@ -2,9 +2,9 @@ import PushModel
 
 /// Voids that Kafka has not acknowledged yet, and records that were read after them.
 ///
-/// A void removes every update member whose record is before it. If Kafka does not accept the void at once, it is
-/// written again. The void may then be stored behind later joins that were already under way, and a takeover would
-/// count these joins to the former life. While a void is under way, a partition therefore processes nothing but voids.
+/// A void removes every update member whose record is before it. If Kafka does not accept the void at once, the void is
+/// written again. Later joins that were already under way may then be stored before it, and a takeover would count
+/// these joins to the former life. While a void is under way, a partition therefore processes nothing but voids.
 /// Records already read wait here until `state` has the void, and no more are read (`recordRoom`).
 struct VoidsUnderWay {
     struct Record {
@@ -55,8 +55,7 @@ struct VoidsUnderWay {
 }
 
 extension FanOut {
-    /// Takes the acknowledgement of a void, which `state` has. Everything that is written from now on is behind the
-    /// void.
+    /// Takes Kafka's acknowledgement of a void. Everything that is written from now on follows the void in `state`.
     mutating func voidAcknowledged(
         _ crowd: CrowdID, generation: UInt32, partition: PartitionIndex, in core: inout ShardCore, now: EngineTime
     ) {
@@ -67,7 +66,8 @@ extension FanOut {
             self.carryStarts(from: crowd, in: &core, now: now)
         }
         if let follower = self.crowds.follower(of: crowd) {
-            // The record that names the start members' new crowd may be before the void, so it is written again.
+            // The record that names the start members' new crowd may precede the void in `state`, so the record is
+            // written again.
             self.crowds[follower].progressed()
             self.schedule(follower, in: &core, now: now)
         }

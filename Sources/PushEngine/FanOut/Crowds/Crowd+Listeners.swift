@@ -121,7 +121,7 @@ extension Crowd {
         return false
     }
     /// Changes how members of a pass get the newest version, if the version's channels now say so.
-    /// - Returns: the change, and by how much less members of the pass are owed; below 0: by how much more.
+    /// - Returns: the change, and how many fewer members of the pass are owed something; below 0: how many more.
     mutating func changeWay(
         ofPass pass: Int, distanceMillis: Int64, now: EngineTime, in table: inout MemberTable
     ) -> (way: WayChange, settled: Settled) {

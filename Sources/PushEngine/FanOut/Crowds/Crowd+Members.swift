@@ -179,13 +179,13 @@ extension Crowd {
         self.passes[store[push].pass].pushAnswered(push, in: &store)
         self.progressed()
     }
-    /// The latest deadline with which the crowd needs no rescheduling after an answer (steady clock). `Int64.max`: it
-    /// needs none, even without a deadline; `nil`: it must be rescheduled.
+    /// The crowd needs no rescheduling after an answer if its deadline is at or before this time (steady clock).
+    /// `Int64.max`: it needs none, even without a deadline; `nil`: it must be rescheduled.
     ///
     /// After an answer, members or a progress record may be due. Due members need no rescheduling while the crowd's
     /// only pass is in its lane's queue: the crowd is scheduled when the pass leaves the queue. A due progress record
-    /// needs none while its deadline is set, or an earlier record is under way. Answers do not change when versions
-    /// expire.
+    /// needs no rescheduling if the crowd's deadline is early enough, or an earlier record is under way. Answers do not
+    /// change when versions expire.
     @inline(__always) var deadlineMaxAfterAnswer: Int64? {
         guard self.passes.count == 1, self.passes[0].isQueued else { return nil }
         return self.records.isProgressUnderWay ? .max : self.records.nextProgressMillis

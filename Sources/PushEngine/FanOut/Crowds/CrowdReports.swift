@@ -59,7 +59,7 @@ struct CrowdReports {
         self.schedule.counted()
         return effects
     }
-    /// Counts with the previous version again, because the newest has expired.
+    /// Returns to the counts of the previous version, because the newest has expired.
     /// - Parameter stampSeconds: stamp of the previous version; `nil`: there is none.
     mutating func newestExpired(leaving stampSeconds: Int64?, listeners: ListenerCounts) -> Effects {
         let revived = UInt64(max(0, self.revivedCount))
@@ -194,13 +194,13 @@ struct CrowdReports {
         self.former[index].counts.counts.due += UInt64(count)
         self.former[index].owner = .toReport
     }
-    /// Counts a member with the newest version, because the member now waits. Until now it counted with the version of
-    /// the alert that goes alone.
+    /// Counts a member that now waits for an alert that goes alone: as superseded for the alert's version, and as due
+    /// for the newest version.
     mutating func aloneDeferred(stampSeconds: Int64) -> Effects {
         self.newest.counts.due += 1
         return self.aloneSettled(stampSeconds: stampSeconds, count: 1, into: .superseded)
     }
-    /// Counts a member with the version of its alert again. The member waited, and now gets the alert alone.
+    /// Reverses `aloneDeferred` for a member, which now gets the alert alone.
     mutating func aloneReturned(stampSeconds: Int64) -> Effects {
         let effects = self.aloneSettled(stampSeconds: stampSeconds, count: -1, into: .superseded)
         self.newest.counts.due -= min(1, self.newest.counts.due)

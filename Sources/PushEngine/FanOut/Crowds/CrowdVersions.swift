@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// The versions of an audience that one of its crowds is sent: their life, the versions kept beneath the newest, and
-/// the alert that is owed.
+/// The versions of an audience that one of its crowds is sent: their life, the newest version, older ones that are
+/// kept, and the alert that is owed.
 ///
 /// Functions that every push calls are inlined, because a value that is passed to a function is copied, and versions are
 /// large.
@@ -129,8 +129,8 @@ struct CrowdVersions {
         self.forgetBodies()
         return dropped
     }
-    /// Drops the alerts of kept versions, as `version` demands. If `version` has an alert itself, only older alerts are
-    /// withdrawn.
+    /// Drops the alerts of kept versions, because `version` withdraws alerts. If `version` has an alert itself, only
+    /// older alerts are dropped.
     private mutating func withdrawAlerts(by version: Version) {
         for index in self.kept.indices
         where !version.hasAlert || self.kept[index].layer.alertSeconds < version.layer.alertSeconds {

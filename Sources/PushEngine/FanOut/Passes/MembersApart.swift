@@ -145,8 +145,8 @@ struct MembersApart {
                 RetrySet.Entry(notBeforeMillis: notBeforeMillis, isOwed: true, owesAlert: missing.owesAlert),
                 for: missing.member)
         }
-        // The retry set is full, so the member waits like a late one. While it is the first in the queue, its offset 0
-        // keeps progress records from covering any join. A next owner then takes members for late.
+        // The retry set is full, so the member waits like a late one. Its offset is 0: while it is first in the queue,
+        // no progress record covers any join. A next owner then treats the members as late.
         if notBeforeMillis > nowMillis {
             self.recent.remember(missing.member, servedMillis: notBeforeMillis - distanceMillis)
         }

@@ -48,7 +48,7 @@ extension Pass {
     }
     /// Whether the member may still need an alert that is left to the channel.
     @inline(__always) func channelOwesAlert(_ member: MemberID, in table: borrowing MemberTable) -> Bool {
-        // A late member does not need it, nor does a member that was sent the version by token. For members in the
+        // Late members, and members that were sent the version by token, do not need the alert. For members in the
         // retry set, `awaitsAlert` has the answer.
         !table.flags(of: member).contains(.isLate) && !self.channel.byToken.served.contains(member)
             && self.apart.retries[member] == nil

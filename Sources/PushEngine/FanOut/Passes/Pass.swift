@@ -96,8 +96,8 @@ struct Pass {
         self.course.forgetAlert()
         self.apart.alertEnded()
     }
-    /// Returns to the alert of an older version, because the newest alert has expired. It is owed to members that its
-    /// version's round has not met, or that missed it and wait.
+    /// Returns to the alert of an older version, because the newest alert has expired. The older alert is owed to
+    /// members that its version's round has not met, or that missed this alert and wait.
     mutating func returnToAlert(ofVersionAt index: Int, stampSeconds: Int64, in table: borrowing MemberTable) {
         self.course.returnToAlert(ofVersionAt: index)
         self.apart.returnToAlert(ofVersionAt: index, stampSeconds: stampSeconds, self.course, in: table)

@@ -9,7 +9,7 @@ struct PassTraces {
     static let liveMax = 256
     /// Number of answers of a pass that are reported in any case: the first ones.
     static let examplesMax = 8
-    /// Maximum number of later answers of a pass that are reported, because the pushes failed.
+    /// Maximum number of failed pushes of a pass that are reported after the first `examplesMax` answers.
     static let failedExamplesMax = 8
     /// Age up to which an event's passes are traced, milliseconds. What becomes of members that join later does not
     /// belong in the event's trace.
