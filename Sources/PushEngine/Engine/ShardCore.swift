@@ -1,7 +1,7 @@
 import PushModel
 
 /// What activities and fan-out both need of a shard: its memory, the record being taken, and the parts that decide what
-/// is sent, when, and what is written down. The shard passes it to fan-out, to audiences' owners and to channels'
+/// is sent and when, and what is written down. The shard passes it to fan-out, to audiences' owners and to channels'
 /// keepers.
 struct ShardCore: ~Copyable {
     var memory: ShardMemory

@@ -71,8 +71,7 @@ public struct ShardEngine: ~Copyable {
     /// The limit of unacknowledged records may be slightly exceeded, because one event may have several outcomes.
     /// `recordRoom(topic:partition:within:)` also applies the share of an app to one log.
     public var recordRoom: Int { self.fanOut.voids.hasWaiting ? 0 : self.roomWithinLimits }
-    /// Number of records that may be taken without exceeding a limit. Unlike `recordRoom`, it does not become 0 because
-    /// records wait for a void.
+    /// Number of records that may be taken without exceeding a limit. Records that wait for a void do not lower it.
     var roomWithinLimits: Int {
         let room =
             self.core.memory.configuration.settings.unacknowledgedMax - self.core.journal.acknowledgements.openCount

@@ -5,7 +5,7 @@ public import PushModel
 /// must not be believed.
 extension ShardEngine {
     /// Writes a marker for each partition that runs. Records that Kafka has not acknowledged carry the old epoch, and
-    /// so do records made before it has acknowledged the marker. None of these records must be written: see
+    /// so do records made before it has acknowledged the marker. These records must not be written: see
     /// `writeAgain`.
     ///
     /// - Returns: the partitions, by number, each with the acknowledgement of its marker. `nil`: the partition is on

@@ -37,7 +37,8 @@ struct AppliedPosition: Equatable {
 
 /// What APNs has said of a slot's token, or the keeper has said of a channel.
 enum TokenStanding: UInt8 {
-    /// The token has not been refused. As far as this owner knows, APNs has accepted no push to it either.
+    /// A push may go to the token. As far as this owner knows, APNs has accepted no push to the token, or none since it
+    /// refused the token.
     case usable
     /// The token is usable, and APNs has accepted a push to it.
     case proven

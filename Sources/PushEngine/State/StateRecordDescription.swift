@@ -11,7 +11,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         case member(Member)
         /// What this partition keeps of one audience that has members there: versions, progress, starts, or its end.
         case crowd(Crowd)
-        /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this partition.
+        /// An operator has stopped the pushes to members of an audience, or of all audiences of an app, in this
+        /// partition.
         case pause(Pause)
         /// A channel that is kept for an audience, or the wish for one.
         case keptChannel(KeptChannel)
@@ -146,8 +147,8 @@ public struct StateRecordDescription: Equatable, Sendable {
     public struct Channel: Equatable, Sendable, Encodable {
         /// What the channel keeps for phones that are off, `none` or `most-recent`; `nil`: not known yet.
         public var storage: String?
-        /// Steps by which APNs' refusals have stretched the channel's distance. Four steps double it, and a doubling that
-        /// has begun counts in full.
+        /// Steps by which APNs' refusals have stretched the channel's distance. Four steps double it, and a doubling
+        /// that has begun counts in full.
         public var throttleSteps: Int
         /// When the channel's next broadcast may leave, milliseconds since 1970.
         public var notBeforeMillis: Int64
@@ -167,7 +168,7 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var expiresSeconds: Int64?
         /// Number of events merged into the push.
         public var mergedCount: Int
-        /// Number of events in the push whose outcome is open.
+        /// Number of events in the push that have no outcome yet.
         public var openCount: Int
         /// Number of bytes kept of the push's events.
         public var byteCount: Int
@@ -247,8 +248,8 @@ public struct StateRecordDescription: Equatable, Sendable {
         public var partitionCount: Int32
         /// Kafka's name of the cluster; empty: not known.
         public var cluster: String
-        /// Positions in records of `state` below this offset are void. They are from another cluster, or from before the
-        /// topics were made anew. `nil`: no positions are void.
+        /// Positions in records of `state` below this offset are void. They are from another cluster, or from before
+        /// the topics were made anew. `nil`: no positions are void.
         public var voidBefore: Int64?
     }
 
