@@ -8,8 +8,8 @@ extension ShardLoop {
         return counters
     }
 
-    /// Number of records that the engine has made and that Kafka's client does not have. They gather, have no room, or
-    /// wait to be tried again.
+    /// Number of records that the engine has made and that Kafka's client does not have. They wait for other records,
+    /// for room, or for the next attempt.
     public var waitingRecordCount: Int { self.engine.batch.records.count + self.outbox.waitingRecordCount }
 
     /// The state of each partition, in the order of assignment.

@@ -1,8 +1,8 @@
 import APNSProtocol
 import PushModel
 
-/// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). If APNs does not accept a
-/// version, members get it by token, and later versions go both ways.
+/// Broadcasts an audience's versions on its channels (fan-out contract: Mixed audiences). If APNs refuses a version,
+/// members get it by token. If APNs does not accept one in time, versions go both ways until the channel has caught up.
 extension AudienceOwner {
     /// Looks at all channels. Waiting versions are broadcast or left to tokens, and the keeper gets the questions and
     /// reports that are due.

@@ -95,8 +95,8 @@ struct AudienceOwner {
         let isFirst = self.asked.isEmpty
         let isKnown = !self.ask(question.partition)
         if self.publications.isEmpty {
-            // If an `open` has named a life, what follows belongs to that life, unless the partition knows that life or
-            // a later one.
+            // If an `open` event has begun a life, the audience stays in that life, unless the asking partition knows
+            // that life or a later one.
             let named = self.channels.life == 0 ? now.wallSeconds : self.channels.life
             self.life = max(self.life, question.life + 1, named)
         } else if question.life > self.life {
@@ -170,8 +170,8 @@ struct AudienceOwner {
         self.waitingStarts = []
         return true
     }
-    /// Takes out the waiting start, which leaves with the version unless it has expired or the version is stale. After
-    /// an end, a start begins a new life, and so does a version that is not an end.
+    /// Takes out the waiting start. It leaves with the version, unless it has expired, the version is stale, or the
+    /// version is an end. After an end, a start begins a new life, and so does a version that is not an end.
     private mutating func takeStart(for offer: VersionOffer, now: EngineTime) -> (StartOrder?, StartEffect) {
         let order = self.waitingStarts.first
         self.waitingStarts = []
@@ -406,8 +406,8 @@ struct AudienceOwner {
         self.channels.advanceRevision()
         for index in self.publications.indices { self.publications[index].declare(self.channels) }
     }
-    /// Leaves alerts to tokens once all partitions have the newest version, which lists the channels that do not bring
-    /// it. Members that listen on such a channel get the version's alert, and all earlier alerts, by token. Later
+    /// Leaves alerts to tokens once all partitions have the newest version. The version says which channels do not
+    /// bring it. Members that listen on one of those get the version's alert, and all earlier alerts, by token. Later
     /// broadcasts do not bring these alerts, unless the channel is catching up.
     /// - Returns: whether something has changed.
     private mutating func leaveAlertsToTokens() -> Bool {

@@ -109,8 +109,8 @@ extension AudiencePublisher {
             core.memory.counters.pushesDowngraded += 1
         }
         self.carryOut(slot, in: &core, now: now)
-        // Events beneath the newest get the outcome `superseded`, although their content is shown once the newest has
-        // expired.
+        // The update's older events get the outcome `superseded`, although their content is shown once the newest
+        // event has expired.
         core.coalescer.endUnder(update, in: &core.memory)
         core.memory.rememberAccepted(update, of: slot, now: now)
         if start == .leaves { core.memory.markStarted(slot) }

@@ -28,8 +28,8 @@ extension AudiencePublisher {
         else { return }
         self.publish(slot, in: &core, now: now)
     }
-    /// Keeps the start, whose content is in `scratchLayer`, for the next version. Then `scratchLayer` has what update
-    /// members get.
+    /// Keeps the start, whose content is in `scratchLayer`, for the next version. After the call, `scratchLayer` has
+    /// what update members get.
     mutating func keepStart(_ part: StartPart, of slot: SlotID, in core: inout ShardCore) {
         var order = StartOrder()
         order.expiresSeconds = part.expiresSeconds

@@ -11,8 +11,8 @@ struct RollUp {
     /// How long the first record waits for reports, milliseconds. After that it names the partitions that have not
     /// reported.
     static let patienceMillis: Int64 = 60_000
-    /// The least time from one record of a version to the next, milliseconds. The next record may be earlier once the
-    /// last partition has finished, or APNs has accepted the version on a channel.
+    /// The least time from one record of a version to the next, milliseconds. It may be less once all
+    /// partitions have finished with the version or its start, or APNs has accepted the version on a channel.
     static let rewriteMillis: Int64 = 60_000
     /// How long a record waits for the next partition while partitions ask one after the other, milliseconds.
     static let askingMillis: Int64 = 1_000
@@ -35,7 +35,7 @@ struct RollUp {
     private var wasComplete = false
     /// Each partition's report on the start that the version was the first to carry.
     private(set) var starts: [Int32: StartReport] = [:]
-    /// Time of the last record that was written when no partition had members waiting for the start (steady clock).
+    /// When a record was last written while no member waited for the start any longer (steady clock).
     private var lastStartsMillis: Int64
     /// What became of the version on the audience's channels.
     private(set) var broadcasts: [VersionBroadcast] = []

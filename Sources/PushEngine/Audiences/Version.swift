@@ -55,9 +55,10 @@ struct Version {
     }
     @inline(__always) func isExpired(nowSeconds: Int64) -> Bool { self.layer.expiresSeconds <= nowSeconds }
 
-    /// Selects the older versions that a partition keeps beneath a version with this expiry. Each kept
-    /// version expires later than all versions after it. The oldest kept version expires last and is never dropped,
-    /// because otherwise there would be nothing to show in the end. If too many are kept, the second oldest is dropped.
+    /// Selects the older versions that a partition keeps for members that a version with this expiry does not reach in
+    /// time. Each kept version expires later than all versions after it. The oldest kept version expires last and is
+    /// never dropped, because otherwise there would be nothing to show in the end. If too many are kept, the second
+    /// oldest is dropped.
     /// - Parameter versions: the oldest first.
     static func outliving(_ expiresSeconds: Int64, of versions: [Version]) -> [Version] {
         var kept: [Version] = []

@@ -4,7 +4,7 @@ import PushModel
 struct VersionOffer {
     var top: Layer
     var stampSeconds: Int64
-    /// Older content beneath the newest, the oldest first, each with a stamp of its own.
+    /// Older layers that are valid for longer than `top`, the oldest first, each with a stamp of its own.
     var under: [(stampSeconds: Int64, layer: Layer)] = []
     var mergedCount: UInt32 = 1
     var withdrawsAlert = false

@@ -17,7 +17,7 @@ extension AudienceChannels {
     /// What a report of the keeper changes.
     enum NewsEffect: Equatable {
         case nothing
-        /// The keeper refuses a channel for now, and is asked again later.
+        /// The channel is still wanted. The keeper refuses one for now, and is asked again later.
         case kept
         /// The report changes something that versions say about the channel.
         case declared
@@ -62,7 +62,7 @@ extension AudienceChannels {
         // The following properties are not written down.
         /// When the keeper is asked again (steady clock).
         private(set) var wishAtMillis = Int64.min
-        /// Time since which a version has waited to be broadcast (steady clock); `nil`: none waits.
+        /// Earliest time at which the waiting version could have been broadcast (steady clock); `nil`: none waits.
         private(set) var dueMillis: Int64?
         /// When the last broadcast left (steady clock); `nil`: none has left.
         private(set) var sentMillis: Int64?
@@ -89,7 +89,7 @@ extension AudienceChannels {
         static let wishEveryMinutes: Int64 = 1
         /// Minutes until a keeper that has refused is asked for a channel again.
         static let wishAfterRefusalMinutes: Int64 = 5
-        /// Minutes for which former releases do not use a channel after APNs has not accepted a version.
+        /// Minutes for which former releases broadcast nothing on a channel: see `byTokenUntilMillis`.
         static let byTokenMinutes: Int64 = 5
         /// Minutes between questions to the keeper about a channel that APNs calls gone.
         static let doubtEveryMinutes: Int64 = 5
@@ -206,7 +206,8 @@ extension AudienceChannels {
         /// Gives the version's broadcast a budget unit of its own.
         mutating func hasUnit(for version: Version) { self.highStampSeconds = version.stampSeconds }
         /// Leaves the alert with this stamp, and all earlier alerts, to tokens.
-        /// - Returns: `false`: the channel serves, or this alert needed no broadcast before.
+        /// - Returns: `false`: members that listen get the newest version by broadcast, or this alert needed no
+        ///   broadcast before.
         mutating func leavesAlertToTokens(upTo stampSeconds: Int64) -> Bool {
             guard !self.serves, self.takenAlertStampSeconds < stampSeconds else { return false }
             self.takenAlertStampSeconds = stampSeconds

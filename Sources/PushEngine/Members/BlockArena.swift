@@ -12,7 +12,7 @@ struct BlockHeader {
 
 /// Blocks of many sizes, cut from chunks that never move.
 ///
-/// A released block is merged with the free blocks behind it, and cut anew when other sizes are needed. The sizes in
+/// A released block is merged with the free blocks after it, and cut anew when other sizes are needed. The sizes in
 /// demand change, for instance when buckets are split, or when many small rings follow one ring of a million members.
 /// The arena only grows.
 @safe struct BlockArena: ~Copyable {
@@ -60,12 +60,12 @@ struct BlockHeader {
         return id
     }
 
-    /// Gives a block back, and merges it with the free blocks directly behind it, up to `granulesMax` granules. So when
+    /// Gives a block back, and merges it with the free blocks directly after it, up to `granulesMax` granules. So when
     /// the first part of a cut block is given back, it is merged with the parts that are free by then.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {
-            // Behind every block is another block, or the chunk's last granule. That granule's header looks like that
+            // After every block is another block, or the chunk's last granule. That granule's header looks like that
             // of a block in use.
             let next = BlockID(index: id.index + granules)
             guard unsafe self.block(next).pointee.count == Self.freeMark else { break }
@@ -87,8 +87,8 @@ struct BlockHeader {
 
     // MARK: Free blocks
 
-    /// Puts a block at the head of its size's free list. Each free block also has a link to the block in front of it in
-    /// the list. This link is stored in place of the first entry; every block has room for two entries.
+    /// Puts a block at the head of its size's free list. Each free block also has a link to the block before it in the
+    /// list. This link is stored in place of the first entry; every block has room for two entries.
     private mutating func putFree(_ id: BlockID, granules: Int) {
         let next = self.free[granules]
         let block = unsafe self.block(id)

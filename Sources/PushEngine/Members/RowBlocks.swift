@@ -66,7 +66,7 @@ struct RowEntry: Equatable {
         return (row, self.droppingLast(of: set))
     }
 
-    /// The first row of a set that can have this hash and that `isWanted` selects; `none`: there is none.
+    /// The set's first row that can have this hash and that `isWanted` selects; `none`: there is none.
     @inline(__always) func first(in set: BlockID, hash: UInt64, where isWanted: (RowID) -> Bool) -> RowID {
         var set = set
         while set.isSome {

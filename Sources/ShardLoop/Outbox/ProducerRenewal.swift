@@ -1,5 +1,5 @@
-/// Decides when another Kafka client replaces one that has ended. The cause concerns only the client, for example a
-/// sequence number that the broker did not expect. Kafka and the group still work. The type is pure.
+/// Decides when another Kafka client replaces one that has ended. A client ends for a reason that concerns only itself,
+/// for example a sequence number that the broker did not expect. Kafka and the group still work. The type is pure.
 struct ProducerRenewal {
     /// Whether the client has ended. It is checked several times in each turn.
     private(set) var isDue = false

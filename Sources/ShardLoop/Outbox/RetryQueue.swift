@@ -3,8 +3,8 @@ import PushModel
 
 /// Records that Kafka did not take. They are produced again after a pause, in the order in which they were made.
 ///
-/// The order of `state` matters: the last record of a key counts, and an older record behind an acknowledged one would
-/// undo it. A failed record is therefore produced again only when Kafka has answered for everything else of its
+/// The order of `state` matters: the last record of a key counts. An older record that is written after a newer one
+/// would undo it. A failed record is therefore produced again only when Kafka has answered for everything else of its
 /// partition. Until then, later records wait here. A later record of the same key may already be on its way. When it is
 /// delivered, the waiting record is dropped as superseded. Records of `routed` keep their order in each partition, too.
 /// The engine limits the queue: it stops at `unacknowledgedMax` records.

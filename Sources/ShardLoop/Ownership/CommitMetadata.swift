@@ -40,7 +40,8 @@ public struct CommitMetadata: Equatable, Sendable {
     /// Metadata without any value.
     public init() {}
 
-    /// Maximum number of bytes about other topics. Brokers accept 4,096 bytes of metadata.
+    /// Number of bytes of `text` beyond which samples of other topics are left out. Brokers accept 4,096 bytes of
+    /// metadata.
     private static let byteCountMax = 3_000
 
     private static let mark = "mailboat"

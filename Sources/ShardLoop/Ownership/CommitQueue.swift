@@ -37,7 +37,8 @@ public struct CommitQueue: Sendable {
 
     /// Adds partitions whose positions may be committed from now on.
     /// - Parameter partitions: the numbers of the partitions.
-    /// - Parameter starts: where reading of each log begins. Without a newer position, `ask` commits it again.
+    /// - Parameter starts: where reading of each log begins. `ask` may commit this position again, until a log has a
+    ///   newer one.
     public mutating func own(_ partitions: [Int32], starts: [CommitPosition]) {
         self.owned.formUnion(partitions)
         for start in starts { self.newest[Key(start)] = start.nextOffset }

@@ -7,7 +7,7 @@ public import PushEngine
 /// its records belong to other partitions. Older records of a key may be in a partition with a lower number. The gate
 /// reads the inlet's end first, and then the ends of all partitions with lower numbers. When the group has committed
 /// these partitions up to their ends, the inlet's records up to its end may pass. These records reach other partitions
-/// through `routed`, behind everything that was published before them. The ends are read again and again, because
+/// through `routed`, after everything that was published before them. The ends are read again and again, because
 /// publishers learn about a new partition at different times.
 public struct InletGate: Sendable {
     /// The offsets of one partition of one input topic, as the group and the log had them when they were asked.

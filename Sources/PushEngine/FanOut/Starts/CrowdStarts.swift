@@ -81,7 +81,7 @@ struct CrowdStarts: ~Copyable {
         return begun
     }
     /// Begins a start after a restore that has read records about starts. If the records are about this start, it
-    /// continues behind the members that were announced.
+    /// continues after the members that were announced.
     private mutating func resume(in table: inout MemberTable, entries: inout [RingEntry]) -> Begun {
         let start = self.orderStamp
         let (known, marks) = self.restored.take(start)

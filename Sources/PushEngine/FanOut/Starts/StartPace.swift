@@ -5,7 +5,7 @@
 /// few members, so that few are in doubt. The next record follows when half of these members have been sent the start,
 /// so there are about ten records a second.
 struct StartPace {
-    /// How long the pushes of one announcement take to leave, milliseconds.
+    /// How long the pushes of one announcement should take to leave, milliseconds. While Kafka is slow, it is longer.
     static let aheadMillis: Int64 = 200
     /// Number of members that a record announces while the round is slow or has just begun.
     static let countMin = 256

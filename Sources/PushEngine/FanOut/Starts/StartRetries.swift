@@ -18,7 +18,8 @@ struct StartRetries {
     private var entries: [MemberID: Entry] = [:]
     /// The time before which no member is due (steady clock). It may be too early.
     private var earliestMillis: Int64 = .max
-    /// Members that are named by the last acknowledged record, or by a later record except the last one written.
+    /// Members that are named by the last acknowledged record, or by a record written since. The last record written
+    /// does not count here: see `nextNamed`.
     private var named: Set<MemberID> = []
     /// Members that are named by the last record written.
     private var nextNamed: Set<MemberID> = []

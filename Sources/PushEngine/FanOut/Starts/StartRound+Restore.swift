@@ -15,7 +15,7 @@ extension StartRound {
         }
         self.lateRead(member, number: number, offset: mark.offset, in: &table)
     }
-    /// Resumes the round behind the members that were announced. Late members must have been taken over before, by
+    /// Resumes the round after the members that were announced. Late members must have been taken over before, by
     /// `resumeMember`.
     /// - Parameters:
     ///   - start: the start that continues.

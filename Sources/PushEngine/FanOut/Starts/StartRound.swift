@@ -5,13 +5,13 @@ import PushModel
 /// The ring is walked once, from its first position to its last. Before a member is sent the start, a record in `state`
 /// announces that the member may have been sent it. The record announces members in the ring's order up to `horizon`,
 /// and late members up to an offset in `state`. The record also names members in `retries`, which still have to be sent
-/// the start. They are sent it only after a record no longer names them. A new owner begins behind the announced
+/// the start. They are sent it only after a record no longer names them. A new owner begins after the announced
 /// members, so that it does not knowingly send a second card. Nothing has to be announced if the app resends starts
 /// (`StartTerms.resends`).
 ///
 /// Functions that every push calls are inlined, because a round that is passed to a function is copied.
 struct StartRound {
-    /// The position behind all members.
+    /// The position after all members.
     static let end = Int64(RingPosition.end)
 
     /// Who is sent the start next.
@@ -366,8 +366,8 @@ struct StartRound {
     /// Whether Kafka has the record that announces the member at this position. Without that record the round does not
     /// send a member the start, because the next owner could send it a second one.
     @inline(__always) func isAnnounced(_ position: Int64) -> Bool { position < self.horizon }
-    /// Whether more members have to be announced soon. Not all are announced, and of those announced with the last
-    /// record at most half have yet to be met.
+    /// Whether more members have to be announced soon: the round has met at least half of those that the last record
+    /// announced. `false` if all are announced already.
     @inline(__always) var isShort: Bool {
         self.nextHorizon < Self.end && 2 * self.announcedCount <= self.announcedAtRecord
     }
@@ -469,7 +469,7 @@ struct StartRound {
         }
         return members
     }
-    /// Lets the members that the last record announces be sent the start, because Kafka has that record.
+    /// Allows pushes to the members that the last record announces, because Kafka has that record.
     mutating func announced() {
         self.horizon = self.nextHorizon
         self.late.announced()
