@@ -26,7 +26,7 @@ extension FanOut {
             self.record(report, of: crowd, in: &core)
         }
     }
-    /// Reports on versions that a newer one has replaced: at once, and again when their last push has been answered.
+    /// Reports on versions that are no longer the newest: at once, and again when their last push has been answered.
     mutating func sendFormerReports(_ crowd: CrowdID, in core: inout ShardCore) {
         for report in self.crowds[crowd].makeFormerReports() {
             core.journal.report(report, of: self.crowds[crowd], in: &core.memory)

@@ -86,7 +86,8 @@ extension FanOut {
         core.journal.writeStarts(progress, of: crowd, self.crowds[crowd], in: &core.memory)
         if announces { core.journal.batch.isUrgent = true }
     }
-    /// Takes Kafka's acknowledgement of a progress record. Pushes to the members that the record announces may leave.
+    /// Takes Kafka's acknowledgement of a progress record. From now on, pushes may leave to the members that the record
+    /// announces.
     mutating func startsAcknowledged(
         _ crowd: CrowdID, generation: UInt32, number: UInt32, in core: inout ShardCore, now: EngineTime
     ) {

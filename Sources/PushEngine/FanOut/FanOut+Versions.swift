@@ -164,7 +164,7 @@ extension FanOut {
     static var leavingMax: Int { 1_024 }
     /// Milliseconds between two steps in which members of a voided audience are removed.
     static var leavingEveryMillis: Int64 { 50 }
-    /// Removes some members of a crowd whose audience is over.
+    /// Removes some members of a crowd whose audience is over, or whose name has stayed unknown.
     mutating func removeSome(of crowd: CrowdID, in core: inout ShardCore, now: EngineTime) {
         let members = self.crowds.members(of: crowd)
         let some = self.crowds[crowd].someMembers(limit: Self.leavingMax, in: members.table)

@@ -1,8 +1,8 @@
 import DequeModule
 import PushModel
 
-/// For each member, the last forwarded record that was taken, and the last from another partition before that. A record
-/// is remembered by its first position: where it was first stored.
+/// For each member, the last forwarded record that was taken, and the last one before it from another partition. A
+/// record is remembered by its first position: where it was first stored.
 ///
 /// When the partition of that position gets another owner, the new owner may forward the partition's last records
 /// again, in order. A repeated join would bring back a member that has left since. Records that a former owner had

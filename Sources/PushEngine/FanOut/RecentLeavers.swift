@@ -103,7 +103,7 @@ extension FanOut {
         members.table.removeFlag(.isMoved, of: member)
         return false
     }
-    /// Marks a token that joins, if it may have left another audience within the hour.
+    /// Marks a token that joins, if it may have got priority 10 in another audience within the hour.
     /// - Returns: the member's flags.
     mutating func markReturn(
         of member: MemberID, to crowd: CrowdID, _ joinedSeconds: UInt32, members: CrowdTable.Members, now: EngineTime

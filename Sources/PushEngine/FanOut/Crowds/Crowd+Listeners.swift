@@ -49,7 +49,7 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// The earliest join with which a waiting member is still owed the newest alert by token, although the newest
+    /// Waiting members that joined at this time or later are still owed the newest alert by token, although the newest
     /// version is left to the channel.
     ///
     /// If the channel has had the alert, no later broadcast repeats it. All members that wait for the alert are then

@@ -109,7 +109,7 @@ extension Crowd {
         self.starts.removeRings(in: &table)
     }
     /// Stamp of the alert that the member waits for in a pass's retry set; 0: it waits for none. The stamp is written
-    /// in the member's record, because no progress record may say yet that the member waits.
+    /// in the member's record, because the progress record with the waiting member may not have been written yet.
     @inline(__always) func owedAlertStampSeconds(_ member: MemberID, pass: Int) -> Int64 {
         self.passes[pass].awaitsAlert(member) ? self.alertStampSeconds : 0
     }

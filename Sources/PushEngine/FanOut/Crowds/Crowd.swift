@@ -358,7 +358,7 @@ struct Crowd: ~Copyable {
     var knowsLife: Bool { self.versions.life != 0 }
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.records.progressed() }
-    /// Counts a member to whom a push has left.
+    /// Counts a member that was sent a push.
     @inline(__always) mutating func met() { self.records.met() }
     /// Makes the record of the crowd's versions.
     func versionsRecord(epoch: Int64) -> VersionsRecord {

@@ -57,7 +57,7 @@ struct CrowdRecords {
 
     /// Makes a progress record due: something has happened that no record covers yet.
     @inline(__always) mutating func progressed() { self.progress.progressed() }
-    /// Counts a member to whom a push has left.
+    /// Counts a member that was sent a push.
     @inline(__always) mutating func met() {
         self.metSinceProgress += 1
         self.progressed()

@@ -4,8 +4,8 @@ import PushModel
 /// The versions of an audience that one of its crowds is sent: their life, the newest version, older ones that are
 /// kept, and the alert that is owed.
 ///
-/// Functions that every push calls are inlined, because a value that is passed to a function is copied, and versions are
-/// large.
+/// Functions that every push calls are inlined, because a value that is passed to a function is copied, and versions
+/// are large.
 struct CrowdVersions {
     /// The phase of the audience's life.
     enum Stage: UInt8 {

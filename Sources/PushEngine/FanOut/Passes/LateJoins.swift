@@ -42,8 +42,7 @@ struct LateJoins {
     mutating func written(_ number: UInt32, at offset: Int64) {
         guard let first = self.queue.first else { return }
         let wanted = number &- first.number
-        // If no number before the join's own was left out, the join is the last in this range. Otherwise it is at a
-        // lower index.
+        // The join's index is `wanted`, or lower if numbers before the join's own were left out.
         var range = 0..<min(self.queue.count, Int(clamping: wanted) + 1)
         var index = range.upperBound - 1
         while true {

@@ -254,7 +254,7 @@ struct MembersApart {
     }
     /// Lets the round skip a member, which has been sent the newest version.
     mutating func skip(_ member: MemberID) { self.skipped.insert(member) }
-    /// Earliest time to meet a member that was served apart from the round or waits (steady clock). `Int64.min`:
+    /// Earliest time to meet a member that waits, or that was served apart from the round (steady clock). `Int64.min`:
     /// nothing here delays it.
     mutating func restedMillis(_ member: MemberID, distanceMillis: Int64, nowMillis: Int64) -> Int64 {
         let served = self.servedMillis(member, distanceMillis: distanceMillis, nowMillis: nowMillis)

@@ -247,7 +247,7 @@ struct Pass {
     /// - Returns: whether the round will meet it.
     private mutating func joined(_ ringPosition: UInt64) -> Bool {
         let there = self.course.joined(ringPosition)
-        // The look-ahead covers the member's position but lacks the member, so it is dropped.
+        // The look-ahead covers the member's position but lacks the member, so the look-ahead is dropped.
         if there < self.upcoming.end { self.upcoming.forget() }
         return self.course.isAhead(ringPosition)
     }
@@ -329,8 +329,8 @@ struct Pass {
             let flags = table.flags(of: member)
             let isAlone = self.course.isAlone
             if isAlone, isQuiet || flags.contains(.isLate) || self.apart.skipped.contains(member) {
-                // The member joined after an alert that goes alone, so it does not get the alert. The newest content
-                // follows a lap later, unless the member has it already.
+                // The alert goes alone, and is not for this member. The newest content follows a lap later, unless the
+                // member has it already.
                 let before = self.owed
                 self.met()
                 effects.superseded += before - self.owed

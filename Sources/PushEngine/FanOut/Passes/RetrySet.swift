@@ -8,7 +8,7 @@ struct RetrySet {
         /// Earliest time of the next attempt (steady clock); `Int64.max`: not before an answer.
         var notBeforeMillis: Int64
         var failures = FailureStreak.none
-        /// Whether the round has passed the member, so that only a newer version's round will reach it.
+        /// Whether the member is owed something that the newest version's round will not bring.
         var isOwed: Bool
         /// Whether the member still has to get the newest alert.
         var owesAlert = false
