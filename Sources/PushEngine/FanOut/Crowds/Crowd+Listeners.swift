@@ -39,9 +39,9 @@ extension Crowd {
         guard self.passes[pass].isServedByChannel else { return self.passes[pass].roundOwesAlert(member, in: table) }
         return self.isAlertLeft(toChannelOf: pass) && self.passes[pass].channelOwesAlert(member, in: table)
     }
-    /// Whether the newest alert is left to a channel that was not known to have it when the newest version was made. A
-    /// member that stops listening may miss this alert. If a phone has the alert already, it ignores a push with the
-    /// same stamp.
+    /// Whether the newest alert is left to a channel that, as far as is known here, does not have it yet. A member that
+    /// stops listening may miss this alert. If a phone has the alert already, it ignores a push with the same
+    /// stamp.
     @inline(__always) func isAlertLeft(toChannelOf pass: Int) -> Bool {
         guard self.versions.alert != nil, self.passes[pass].isServedByChannel, let channel = self.channel(ofPass: pass)
         else {
