@@ -79,7 +79,7 @@ extension ShardLoop {
         return "\(self.configuration.stateTopic)[\(partition)]@\(offset) \(text)"
     }
 
-    /// Halts a partition whose `state` has lost records. What this owner knows must not be written behind the lost
+    /// Halts a partition whose `state` has lost records. What this owner knows must not be written after the lost
     /// part, because the topic would then look complete.
     mutating func loseState(of number: Int32, _ what: String, _ now: EngineTime) {
         guard let index = self.partitions.firstIndex(where: { $0.number == number }),

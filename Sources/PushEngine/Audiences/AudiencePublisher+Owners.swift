@@ -184,8 +184,8 @@ extension AudiencePublisher {
         // A broadcast may have been waiting until pushes by token were done.
         if report.starts == nil { self.advanceChannels(slot, in: &core, now: now) }
     }
-    /// Sends a void to the partitions that have asked, because the owner forgets the audience. The caller then has the
-    /// audience's record deleted.
+    /// Sends a void to the partitions that have asked, because the owner forgets the audience. Afterwards the caller
+    /// deletes the audience's record.
     mutating func sendVoid(_ slot: SlotID, in core: inout ShardCore, now: EngineTime) {
         if !core.memory.owners[slot].channels.all.isEmpty { self.channelDeadlines.remove(slot) }
         core.memory.owners[slot].forgotten(by: self.rules(of: slot, in: core), into: &self.effects)

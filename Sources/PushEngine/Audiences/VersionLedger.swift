@@ -63,7 +63,8 @@ struct AudienceBudget {
         self.frequentLedger.take(stampSeconds: version.stampSeconds)
         return true
     }
-    /// Lets the units of versions up to a stamp return, because these versions are no longer sent with priority 10.
+    /// Begins the hour after which the units of versions up to this stamp return. These versions are no longer sent
+    /// with priority 10.
     mutating func startReturn(upTo stampSeconds: Int64, nowMillis: Int64) {
         self.ledger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)
         self.frequentLedger.startReturn(upTo: stampSeconds, nowMillis: nowMillis)

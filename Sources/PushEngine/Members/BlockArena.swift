@@ -61,7 +61,7 @@ struct BlockHeader {
     }
 
     /// Gives a block back, and merges it with the free blocks directly after it, up to `granulesMax` granules. So when
-    /// the first part of a cut block is given back, it is merged with the parts that are free by then.
+    /// the first part of a cut block is given back, it is merged with the other parts, if these are free.
     mutating func release(_ id: BlockID) {
         var granules = self.granules(of: id)
         while true {

@@ -44,7 +44,7 @@ extension MemberTable {
     }
 
     /// Takes a member out of its ring, and out of the index or its start token's list. Its number, token, flags and
-    /// time stay until it is freed, even if another member joins with the same token in between.
+    /// time stay until it is freed, even if another member joins with the same token before that.
     mutating func unlink(_ member: MemberID) {
         let ring = self.ring(of: member)
         precondition(ring.isSome, "member \(member) is in no ring")

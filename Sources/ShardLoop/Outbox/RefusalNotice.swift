@@ -6,7 +6,7 @@ public struct RefusalNotice: Sendable, Equatable {
     public enum Step: Sendable, Equatable {
         /// The record is tried again as it is.
         case triedAgain
-        /// The record is tried again alone in a request.
+        /// The record is tried again in a request of its own.
         case triedAlone
         /// The record is tried again with the present time.
         case triedWithPresentTime

@@ -156,7 +156,7 @@ struct RetryQueue {
         if self.lanes[lane] == nil { self.careful[lane] = nil }
     }
 
-    /// Inserts a record into its lane, behind records that were made before it. Failures may be reported in any order.
+    /// Inserts a record into its lane, after records that were made before it. Failures may be reported in any order.
     mutating func wait(_ entry: KeptRecord) {
         self.count += 1
         if !self.claims.isEmpty, entry.topic == .state, let claim = self.claims[entry.partition],
@@ -228,9 +228,9 @@ struct RetryQueue {
         return taken
     }
 
-    /// Lets records of topics without an order leave. If their lane has become careful, they wait in the lane instead.
-    /// In the lane, a group of one record must not share its request: if Kafka refuses that request, the record counts
-    /// as the cause.
+    /// Adds records of topics without an order to `taken`, so that they leave. If their lane has become careful, they
+    /// wait in the lane instead. In the lane, a group of one record must not share its request: if Kafka refuses that
+    /// request, the record counts as the cause.
     private mutating func release(_ entries: [KeptRecord], into taken: inout [KeptRecord]) {
         for entry in entries {
             if self.careful[Lane(entry.topic, entry.partition)] == nil {

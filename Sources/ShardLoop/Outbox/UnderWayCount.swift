@@ -1,8 +1,8 @@
 import PushEngine
 
 /// Numbers of records that librdkafka has taken and not answered for. They are counted by partition where order
-/// matters, otherwise by topic. While a partition has such records, a failed record is not produced again, because
-/// later ones might be written before it. A record is certainly alone in its request only if all other records are
+/// matters, otherwise by topic. While a partition has such records, none of its failed records is produced again,
+/// because the order could change. A record is certainly alone in its request only if all other records are
 /// answered.
 struct UnderWayCount {
     private var state: [Int32] = []
@@ -38,7 +38,7 @@ struct UnderWayCount {
             && self.routed.allSatisfy { $0 == 0 }
     }
 
-    /// Whether records of this partition, or of a topic without an order, are not answered.
+    /// Whether some records of this partition, or of a topic without an order, are not answered.
     /// - Parameter partition: ignored if the topic has no order.
     func isAny(_ topic: EngineRecord.Topic, partition: Int32) -> Bool {
         switch topic {

@@ -33,8 +33,8 @@ public struct CommitMetadata: Equatable, Sendable {
     /// Whether a person has moved the offset into another log. The positions in `state` do not apply to that log.
     public var isOfNewLog = false
 
-    /// A record of each other input topic of the partition, by the topic's name. These samples are kept in the metadata
-    /// of other topics, because Kafka deletes the group's offsets of a topic together with the topic.
+    /// One record of each of the partition's other input topics, by the topic's name. These samples are kept in the
+    /// metadata of other topics, because Kafka deletes the group's offsets of a topic together with the topic.
     public var others: [String: Sample] = [:]
 
     /// Metadata without any value.

@@ -16,7 +16,7 @@ public enum LogIdentity {
         return millis != sample.millis
     }
 
-    /// Whether `state` ends before the end that Kafka had acknowledged. Then the topic was created again, or the log
+    /// Whether `state` ends before the end that Kafka had acknowledged. If so, the topic was created again, or the log
     /// has lost its end.
     /// - Parameters:
     ///   - logEnd: the offset that the next record of `state` gets.

@@ -66,7 +66,7 @@ public enum ProduceVerdict: Sendable, Equatable {
     case taken
     /// The record is tried again as it is, after a pause.
     case forNow
-    /// The record is tried again alone in a request, because other records in its request may have been the cause.
+    /// The record is tried again in a request of its own, because another record may have been the cause.
     case alone
     /// The record is tried again with the present time.
     case withPresentTime

@@ -22,7 +22,7 @@ extension Crowd {
     // MARK: Reporting
     /// The counts of the start.
     @inline(__always) var startCounts: StartReport { self.starts.reports.report }
-    /// Takes room for an outcome record about one member that was not started, or whose result is unknown.
+    /// Takes room for an outcome record about one member whose push has failed, or has an unknown result.
     /// - Returns: the start that the record names; `nil`: no record is written, because there is no room or
     ///   no start goes round.
     mutating func recordsStartMember() -> StartOrder? {

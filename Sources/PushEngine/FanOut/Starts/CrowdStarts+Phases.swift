@@ -35,7 +35,7 @@ extension CrowdStarts {
     struct Begun {
         /// Number of members that are newly owed the start.
         var dueCount = 0
-        /// Number of members to which a former owner announced the start, without a record of whether it was sent.
+        /// Number of members that a former owner announced. No record says whether they were sent the start.
         var unknownCount: UInt64 = 0
         /// Members counted in `unknownCount` that get an outcome record each. There may be more in `unknownCount` than
         /// there is room for.

@@ -36,7 +36,7 @@ extension Journal {
         StartMemberRecord.appendKey(reference: crowd.reference, token: token, to: &self.batch.bytes)
         return start..<self.batch.bytes.count
     }
-    /// Writes the outcome of a start member that was not started, or whose result is unknown.
+    /// Writes the outcome of a start member whose push has failed, or has an unknown result.
     mutating func recordFailedStart(
         _ outcome: Outcome, of order: StartOrder, crowd: borrowing Crowd, details: borrowing OutcomeDetails,
         in memory: inout ShardMemory

@@ -33,7 +33,7 @@ struct StartPace {
     mutating func measureAcknowledgement(afterMillis millis: Int64) {
         self.acknowledgementMillis = max(millis, self.acknowledgementMillis / 2)
     }
-    /// Decides how many members the record that is about to be written announces.
+    /// Decides how many members the next record announces. Called just before the record is made.
     /// - Parameter sentCount: number of pushes that have left since the last record.
     mutating func beginRecord(sentCount: Int, nowMillis: Int64) {
         guard self.windowBeganMillis != .min else { return self.beginWindow(nowMillis) }

@@ -31,8 +31,8 @@ struct StartReport: Equatable {
         let ended = self.counts.endedCount
         return self.counts.due > ended ? self.counts.due - ended : 0
     }
-    /// Number of members that were refused for good, or whose result is unknown. Each has an outcome record of its own,
-    /// up to `StartReports.memberRecordsMax`.
+    /// Number of members whose push was refused for good, or has an unknown result. Each has an outcome record of its
+    /// own, up to `StartReports.memberRecordsMax`.
     var failedCount: Int { Int(clamping: self.counts.gone &+ self.counts.failed &+ self.counts.unknown) }
     mutating func countAccepted(wallMillis: Int64) {
         if self.firstAcceptedMillis == 0 { self.firstAcceptedMillis = wallMillis }

@@ -29,7 +29,7 @@ struct StartReports {
         guard self.report.start == start else { return }
         self.count(1, as: reason)
     }
-    /// Counts members to which a former owner announced the start, without a record of whether it was sent.
+    /// Counts members that a former owner announced. No record says whether they were sent the start.
     mutating func unknown(_ count: UInt64) {
         self.count(count, as: \.due)
         self.count(count, as: \.unknown)
@@ -72,7 +72,7 @@ struct StartReports {
     // MARK: Single members
     /// Number of further members that may get an outcome record of their own.
     var memberRecordRoom: Int { Self.memberRecordsMax - self.memberRecordCount }
-    /// Takes room for an outcome record about one member that was not started, or whose result is unknown.
+    /// Takes room for an outcome record about one member whose push has failed, or has an unknown result.
     /// - Returns: whether there was room, so that the record has to be written.
     mutating func recordsMember() -> Bool {
         guard self.memberRecordRoom > 0 else { return false }

@@ -38,7 +38,7 @@ extension StartRound {
         return self.unheard(of: part, from: unmet, named: named, max: unheardMax, in: table, entries: &entries)
     }
     /// Members that may have been sent the start, and whose answer is in no record.
-    /// - Parameter named: members that surely were not started.
+    /// - Parameter named: members that surely have not got the start.
     private func unheard(
         of part: StartProgressRecord.Round, from unmet: Int64, named: [MemberID], max most: Int,
         in table: borrowing MemberTable, entries: inout [RingEntry]

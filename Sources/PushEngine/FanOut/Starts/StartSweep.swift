@@ -1,5 +1,5 @@
 /// Decides when a crowd's start members are searched, a few at a time. The search removes ghosts that need not be
-/// remembered longer. Members that have not joined again for very long have to leave.
+/// remembered longer. Members that have not joined again for a very long time have to leave.
 struct StartSweep {
     /// Maximum number of members that one step looks at.
     static let countMax = 1_024
@@ -20,7 +20,7 @@ struct StartSweep {
     mutating func wanted(ghostsUntilMillis: Int64?, nowMillis: Int64) {
         if self.atMillis == .max { self.atMillis = nowMillis + Self.firstMillis }
         guard let ghostsUntilMillis else { return }
-        // The search begins one step's time from now at the earliest, because members that leave are removed in steps.
+        // The search begins after `stepMillis` at the earliest, because members that leave are removed in steps.
         self.atMillis = min(self.atMillis, max(ghostsUntilMillis, nowMillis + Self.stepMillis))
     }
     /// Schedules a search at once, because the time of all members is over.
