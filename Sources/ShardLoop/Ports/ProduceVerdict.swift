@@ -88,8 +88,8 @@ public enum ProduceVerdict: Sendable, Equatable {
         self =
             switch (error.isOfTheRecord, error) {
             case _ where isFatal: .fatal
-            // The cause is outside the record. It may disappear by itself, or a person may add a right, a policy, a
-            // topic or a broker.
+            // The cause is outside the record. It may disappear by itself, or a person may change a policy, or add a
+            // right, a topic or a broker.
             case (false, _): .forNow
             case (true, _) where !isAlone: .alone
             case (true, .invalidTimestamp) where !hasPresentTime: .withPresentTime

@@ -17,8 +17,8 @@ struct StartBookkeeping {
     private var memberNumber: UInt32 = 0
     /// Number of members' records that Kafka has not acknowledged.
     private var membersUnderWay = 0
-    /// Number of unacknowledged members' records that were written before the start. The round does not begin until
-    /// they are acknowledged.
+    /// Number of members' records from before the start that Kafka has not acknowledged. The round does not begin until
+    /// it has.
     private var membersBeforeStart = 0
     private var memberNumberAtStart: UInt32 = 0
 
