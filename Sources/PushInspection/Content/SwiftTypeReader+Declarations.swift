@@ -13,7 +13,7 @@ extension SwiftTypeReader {
         while let token = self.current, token != "}" {
             self.next += 1
             switch token {
-            case "struct", "class", "enum", "extension", "actor": try self.readType(isEnum: token == "enum")
+            case "struct", "class", "enum", "extension", "actor": try self.readType(as: token)
             case "var", "let":
                 let isStatic = self.isStatic(before: self.next - 1)
                 self.readProperties(isConstant: token == "let", of: isStatic ? nil : type)
@@ -37,7 +37,9 @@ extension SwiftTypeReader {
         index > 0 && ["static", "class"].contains(self.tokens[index - 1])
     }
 
-    private mutating func readType(isEnum: Bool) throws(Fault) {
+    /// - Parameter keyword: the word before the name, such as `struct` or `extension`.
+    private mutating func readType(as keyword: String) throws(Fault) {
+        let isEnum = keyword == "enum"
         var name = self.pass()
         let outerPath = self.path
         defer { self.path = outerPath }
@@ -54,13 +56,17 @@ extension SwiftTypeReader {
             self.next += 1
         }
         self.next += 1
+        let fullName = self.path.joined(separator: ".")
         // An extension adds to the declaration that exists.
-        if self.declarations[name] != nil {
+        if let known = self.declarations[name] {
             self.declarations[name]?.inherits += inherits
+            if keyword != "extension", name != Self.keysName, known.isDeclared, known.fullName != fullName {
+                self.declarations[name]?.twin = fullName
+            }
         } else {
-            self.declarations[name] = Declaration(
-                isEnum: isEnum, fullName: self.path.joined(separator: "."), inherits: inherits)
+            self.declarations[name] = Declaration(isEnum: isEnum, fullName: fullName, inherits: inherits)
         }
+        if keyword != "extension" { self.declarations[name]?.isDeclared = true }
         self.depth += 1
         defer { self.depth -= 1 }
         guard self.depth <= Self.depthMax else { throw Fault(description: "its types are nested too deeply") }

@@ -23,6 +23,10 @@ struct SwiftTypeReader {
         var keys: [String: String]?
         /// Whether the type has an `init(from:)`.
         var decodesByItself = false
+        /// Whether more than extensions of the type was read.
+        var isDeclared = false
+        /// The full name of another type of the same name, whose properties are among these; empty: there is none.
+        var twin = ""
 
         var isAttributes: Bool { self.inherits.contains("ActivityAttributes") }
     }
@@ -64,6 +68,7 @@ struct SwiftTypeReader {
     /// `ActivityAttributes`.
     mutating func contentState() throws(ContentSchema.Fault) -> (shape: ContentSchema.Shape, name: String) {
         try self.readDeclarations(into: nil)
+        try self.refuseSeveralAttributes()
         let isAttributes = { [declarations] in declarations[$0]?.isAttributes == true }
         if self.structs.allSatisfy(isAttributes), let name = self.attributesName {
             throw Fault(
@@ -87,16 +92,24 @@ struct SwiftTypeReader {
     }
 
     /// The app's attributes, which a start brings. Call `contentState` first.
-    /// - Returns: `nil`: the source declares none, or several.
+    /// - Returns: `nil`: the source declares none.
     mutating func attributes() -> ContentSchema.Attributes? {
         guard let name = self.attributesName else { return nil }
         return ContentSchema.Attributes(typeName: name, shape: try? self.shape(ofType: name))
     }
 
     /// The only type that is an `ActivityAttributes`.
-    private var attributesName: String? {
-        let names = self.declarations.filter { $0.value.isAttributes }.map(\.key)
-        return names.count == 1 ? names[0] : nil
+    private var attributesName: String? { self.declarations.first { $0.value.isAttributes }?.key }
+
+    /// Refuses the types of several Live Activities. Their types `ContentState` would be taken for one.
+    private func refuseSeveralAttributes() throws(Fault) {
+        let names = self.declarations.filter { $0.value.isAttributes }.map(\.key).sorted().map(Self.named)
+        guard names.count > 1, let last = names.last else { return }
+        let count = names.count == 2 ? "two" : "\(names.count)"
+        throw Fault(
+            description:
+                "this has \(count) ActivityAttributes, \(names.dropLast().joined(separator: ", ")) and \(last): "
+                + "give one of them, with its ContentState")
     }
 
     // MARK: Shapes
@@ -110,6 +123,11 @@ struct SwiftTypeReader {
         }
         guard self.begun.insert(name).inserted else {
             throw Fault(description: "\(Self.named(name)) contains itself: give a sample instead")
+        }
+        guard type.twin.isEmpty else {
+            throw Fault(
+                description: "two types in it are called \(Self.named(name)), \(Self.named(type.fullName)) and "
+                    + "\(Self.named(type.twin)): give the one that a push brings, or a sample")
         }
         let shape = try self.shape(of: type, name)
         self.shapes[name] = shape
