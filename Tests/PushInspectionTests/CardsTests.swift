@@ -90,6 +90,24 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-0"], ["order-1", "start-1"]])
     }
 
+    /// A start that the app cannot decode puts up no card, and is not pushed again. The same payload under another key
+    /// belongs to that key.
+    @Test(arguments: [true, false]) func anUndecodableStartOfAnotherKeyIsThatKeys(isEventFirst: Bool) {
+        var story = Story()
+        let fault = ObservedPush.Phone.couldNotDecode("“number” is the number 0")
+        story.event("order-0", number: 0)
+        story.push(number: 0, id: "start-0", phone: fault)
+        if isEventFirst { story.event("order-1", number: 0) }
+        let second = story.push(number: 0, id: "start-1", phone: fault)
+        if !isEventFirst { story.event("order-1", number: 0) }
+        #expect(story.cards == [["order-0", "start-0"], ["order-1", "start-1"]])
+        #expect(story.timeline.phones[second]?.activity == "order-1")
+        // The corrected start of the first key puts up its card.
+        story.event("order-0", number: 5)
+        story.push(number: 5)
+        #expect(story.cards == [["order-0", "start-5"], ["order-1", "start-1"]])
+    }
+
     /// A second start of one activity adds another card.
     @Test func theSameActivityMayHaveTwoCards() {
         var story = Story()

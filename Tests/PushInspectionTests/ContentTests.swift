@@ -13,7 +13,7 @@ struct ContentDifferenceTests {
         Row(before: #"{"a":1,"b":2}"#, after: #"{"b":2.0,"a":1}"#, changes: []),
         Row(before: #"{"a":1,"b":2}"#, after: #"{"a":3,"c":4}"#, changes: ["a: 1 > 3", "c: - > 4", "b: 2 > -"]),
         Row(before: #"{"a":{"b":"x"}}"#, after: #"{"a":{"b":"y"}}"#, changes: [#"a.b: "x" > "y""#]),
-        Row(before: #"{"a":[1,2,3]}"#, after: #"{"a":[1,5]}"#, changes: ["a.1: 2 > 5", "a.2: 3 > -"]),
+        Row(before: #"{"a":[1,2,3]}"#, after: #"{"a":[1,5]}"#, changes: ["a[1]: 2 > 5", "a[2]: 3 > -"]),
         Row(before: #"{"a":"1"}"#, after: #"{"a":1}"#, changes: [#"a: "1" > 1"#]),
         Row(before: #"{"a":null}"#, after: "{}", changes: ["a: null > -"]),
         Row(before: "{}", after: #"{"a":{}}"#, changes: ["a: - > {}"]),

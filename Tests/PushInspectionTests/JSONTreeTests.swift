@@ -24,7 +24,8 @@ struct JSONTreeTests {
     }
 
     @Test(arguments: [
-        ("driver.name", "Anne"), ("legs.1.city", "Bonn"), ("a.b", "whole name"), ("legs.2.city", nil),
+        ("driver.name", "Anne"), ("legs.1.city", "Bonn"), ("legs[1].city", "Bonn"), ("legs[2].city", nil),
+        ("a.b", "whole name"), ("legs.2.city", nil),
         ("driver", nil as String?),
         ("driver.name.x", nil),
     ])

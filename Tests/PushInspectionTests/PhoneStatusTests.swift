@@ -99,7 +99,7 @@ struct PhoneStatusTests {
         let swiped = try Self.status(timeline, id)
         #expect(
             swiped.text.hasSuffix(
-                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, the worker keeps an event for a token that never comes."
+                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token, and ends as rejected when none comes in time."
             ))
         #expect(swiped.remedies == [.unregister])
         let revision = timeline.phones[id]?.revision ?? 0
@@ -151,6 +151,53 @@ struct PhoneStatusTests {
             #require(EventOutcome.read(TimelineTests.outcome("rejected", at: 1), topic: "events")?.outcome),
             of: EventPosition(partition: 0, offset: 1))
         #expect(try Self.status(timeline, id).remedies == [.sendAgain(entry: 2)])
+    }
+
+    /// The worker has given the event up, so it no longer keeps it for another token.
+    @Test func whatTheWorkerHasGivenUpIsNotKept() throws {
+        var (timeline, id) = try Self.registered()
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        #expect(try Self.status(timeline, id).text.contains("the worker keeps the newest event for it for a while."))
+        try timeline.takeOutcome(
+            #require(EventOutcome.read(TimelineTests.outcome("rejected", at: 1), topic: "events")?.outcome),
+            of: EventPosition(partition: 0, offset: 1))
+        let text = try Self.status(timeline, id).text
+        #expect(text.contains("the worker has given the newest event up, so publish it again then."), "\(text)")
+    }
+
+    /// At a 410 the worker removes a member of an audience: nothing waits, and nobody needs to unregister it.
+    @Test(arguments: [true, false]) func aSwipedMemberIsRemovedByTheWorker(isAppRemoved: Bool) throws {
+        var timeline = TimelineTests.timeline()
+        timeline.joinMember(token: TimelineTests.token, audience: "match-7", isStartMember: false, app: "")
+        let id = timeline.meet(token: TimelineTests.token, activity: "match-7", app: "")
+        timeline.listPush(TimelineTests.push())
+        timeline.setShown(Self.card(), isOnline: true, of: id)
+        if isAppRemoved { _ = timeline.removeApp(from: id) } else { timeline.setSwiped(id) }
+        let status = try Self.status(timeline, id)
+        let end = isAppRemoved ? "" : " A new card joins with its own token."
+        #expect(
+            status.text.hasSuffix("At the 410 the worker removes this member, and nothing waits for it.\(end)"),
+            "\(status.text)")
+        #expect(!status.text.contains("unregister") && status.remedies.isEmpty)
+    }
+
+    /// The new token of a member's phone joins the audience. It is not registered for an activity of the same name.
+    @Test func theNewTokenOfAMemberJoinsItsAudience() throws {
+        var timeline = TimelineTests.timeline()
+        timeline.joinMember(token: TimelineTests.token, audience: "match-7", isStartMember: false, app: "")
+        let id = timeline.meet(token: TimelineTests.token, activity: "match-7", app: "")
+        timeline.listPush(Self.refused(410, "Unregistered"))
+        let dead = try Self.status(timeline, id)
+        #expect(dead.text.contains("the worker removes this member") && dead.remedies == [.renewToken])
+        timeline.addToken(Self.newToken, to: id, isReported: false)
+        let told = try Self.status(timeline, id)
+        #expect(told.text.hasSuffix("which has not joined the audience.") && told.remedies == [.registerToken])
+        let membership = try #require(timeline.phones[id].flatMap(timeline.membershipToRenew))
+        #expect(membership.audience == "match-7" && !membership.isStartMember)
+        timeline.rejoin(token: Self.newToken, audience: "match-7", isStartMember: false, app: "")
+        #expect(timeline.audienceNames(ofMember: Self.newToken) == ["match-7"])
+        #expect(timeline.phones[id]?.tokenToRegister == nil && timeline.phone(token: Self.newToken)?.id == id)
+        #expect(try Self.status(timeline, id).word == .renewed)
     }
 
     /// An event that waits for a token other than the refused one is not retried by itself. The status still says

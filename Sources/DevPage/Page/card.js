@@ -15,8 +15,11 @@ function islandText(text, dates) {
   return date.isTrouble ? String(new Date(date.momentSeconds * 1000).getFullYear()) : momentText(date.momentSeconds).split(" ").at(-1);
 }
 
+// A path with each index as a part of its own, as a template may write it: stops[1].at becomes stops.1.at.
+const dotted = (path) => path.replaceAll(/\[(\d+)\]/g, ".$1");
+
 function momentOf(row, dates) {
-  const date = read(dates).find((one) => one.path === row.key);
+  const date = read(dates).find((one) => dotted(one.path) === dotted(row.key));
   return date && momentText(date.momentSeconds);
 }
 

@@ -39,10 +39,7 @@ extension DevHouse {
                 "\(count) simulated phones joined the audience “\(audience)” with \(what).", phone: 0,
                 nowMillis: nowMillis, activity: audience)
         }
-        var join: [JSONTree.Member] = [.init("event", "register"), .init("audience", .string(audience))]
-        if !self.app.isEmpty { join.append(.init("app", .string(self.app))) }
-        if isStart { join += [.init("token-type", "start"), .init("channel-capable", .bool(true))] }
-        let value = JSONTree.object(join).bytes
+        let value = self.joining(audience, isStart: isStart)
         for start in stride(from: 0, to: count, by: DevPageLimits.joinsAtOnce) {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for token in tokens[start..<min(count, start + DevPageLimits.joinsAtOnce)] {
@@ -51,6 +48,28 @@ extension DevHouse {
                 try await group.waitForAll()
             }
         }
+    }
+
+    /// The event by which a token joins an audience.
+    private func joining(_ audience: String, isStart: Bool) -> [UInt8] {
+        var join: [JSONTree.Member] = [.init("event", "register"), .init("audience", .string(audience))]
+        if !self.app.isEmpty { join.append(.init("app", .string(self.app))) }
+        if isStart { join += [.init("token-type", "start"), .init("channel-capable", .bool(true))] }
+        return JSONTree.object(join).bytes
+    }
+
+    /// Lets the new token of a member's phone join the audience, as its app and a server do.
+    func rejoin(
+        _ token: String, _ membership: (audience: String, isStartMember: Bool), of phone: SimulatedPhone
+    ) async throws {
+        let (audience, isStart) = membership
+        if isStart { self.simulator.setTokenKind(token, .start) }
+        _ = try await self.publish(key: Array(token.utf8), value: self.joining(audience, isStart: isStart))
+        self.store.change { timeline in
+            timeline.rejoin(token: token, audience: audience, isStartMember: isStart, app: phone.app)
+        }
+        self.addNote(
+            "The app reported the new token to its server, which let it join the audience “\(audience)”.", on: phone)
     }
 
     /// Lets an update token join the newest audience of its phone, as the app of a started card and its server do.

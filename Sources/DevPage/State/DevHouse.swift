@@ -152,6 +152,10 @@ final class DevHouse: Sendable {
         if action == .registerToken {
             guard let token = phone.tokenToRegister else { return "the newest token is registered already" }
             guard !phone.activity.isEmpty else { return "nobody knows which activity the phone shows" }
+            if let membership = self.store.read({ $0.membershipToRenew(of: phone) }) {
+                try await self.rejoin(token, membership, of: phone)
+                return nil
+            }
             try await self.register(token, activity: phone.activity, app: phone.app)
             self.addNote(
                 phone.unreportedToken == nil

@@ -156,7 +156,10 @@ public struct CardFace: Equatable, Sendable {
 extension CardFace {
     /// The moment that the card shows for the value at a path; `nil`: the value is drawn as it is.
     private static func moment(at path: String, _ dates: [DateLens.Finding]) -> String? {
-        dates.first { $0.path == path }?.momentSeconds.map { CivilTime(secondsSince1970: $0).minuteText }
+        let wanted = JSONTree.dotted(path)
+        return dates.first { JSONTree.dotted($0.path) == wanted }?.momentSeconds.map {
+            CivilTime(secondsSince1970: $0).minuteText
+        }
     }
 
     /// A text of the Dynamic Island as the page draws it. A date becomes its time of day, or its year if the phone

@@ -2,7 +2,7 @@
 public enum ContentDifference {
     /// One path at which the two values differ.
     public struct Change: Equatable, Sendable {
-        /// The path, such as `driver.name`; empty: the whole value.
+        /// The path, such as `driver.name` or `legs[0].at`; empty: the whole value.
         public var path: String
         /// The earlier value as JSON; `nil`: it was missing.
         public var before: String?
@@ -45,8 +45,8 @@ public enum ContentDifference {
         case (.array(let old)?, .array(let new)?):
             for index in 0..<max(old.count, new.count) {
                 Self.compare(
-                    index < old.count ? old[index] : nil, index < new.count ? new[index] : nil, path: below("\(index)"),
-                    &changes)
+                    index < old.count ? old[index] : nil, index < new.count ? new[index] : nil,
+                    path: "\(path)[\(index)]", &changes)
             }
         default:
             if let before, let after, Self.areSame(before, after) { return }

@@ -309,11 +309,12 @@ public struct ContentSchema: Equatable, Sendable {
         guard shape.isDate || shape.kinds.contains(.number) || shape.kinds.contains(.integer),
             case .string(let text) = value
         else { return "" }
-        guard let seconds = DateLens.seconds2001(ofText: text) ?? DateLens.seconds2001(ofDigits: text) else {
+        guard let sent = DateLens.sent(for: text) else {
             return shape.isDate && shape.expected.isEmpty ? "; a Date in Swift decodes seconds since 2001" : ""
         }
         let isSaid = shape.isDate && !shape.expected.isEmpty
-        return isSaid ? ": send \(seconds)" : "; a Date in Swift decodes seconds since 2001: send \(seconds)"
+        let send = "send \(sent.seconds)\(sent.isTakenAsUTC ? DateLens.takenAsUTC : "")"
+        return isSaid ? ": \(send)" : "; a Date in Swift decodes seconds since 2001: \(send)"
     }
 
     /// A key of the content that was probably sent in place of a missing one.

@@ -26,7 +26,7 @@ public enum DateLens {
 
     /// One value and its readings.
     public struct Finding: Equatable, Sendable {
-        /// The value's path, such as `driver.eta` or `legs.0.at`.
+        /// The value's path, such as `driver.eta` or `legs[0].at`.
         public var path: String
         /// The number or text as spelt.
         public var spelling: String
@@ -43,6 +43,14 @@ public enum DateLens {
         public var sendSeconds: Int64?
         /// The date that a phone reads, seconds since 1970; `nil`: it reads none.
         public var momentSeconds: Int64?
+        /// Whether the value is in the `attributes` of a start. Its path then begins with `attributes`.
+        public var isInAttributes = false
+        /// Whether the text names no zone, so that `sendSeconds` takes it for UTC.
+        public var isTakenAsUTC = false
+        /// What to send, such as `817491900`, and whether that is a guess about the zone; `nil`: not known.
+        public var sendText: String? {
+            self.sendSeconds.map { "\($0)\(self.isTakenAsUTC ? DateLens.takenAsUTC : "")" }
+        }
         /// Whether an app that decodes a `Date` here reads another date than was meant.
         public var isTrouble: Bool { self.meaning != .secondsSince2001 }
     }
@@ -53,6 +61,30 @@ public enum DateLens {
         var findings: [Finding] = []
         Self.visit(content, path: "", schema?.shape, isExact: schema?.source == .swift, &findings)
         return findings
+    }
+
+    /// Every value in the `attributes` of a start that looks like a date, in order. Each path begins with `attributes`.
+    /// - Parameter schema: what the app's types say. It is exact if the Swift source has the `ActivityAttributes`;
+    ///   `nil`: not known.
+    public static func findings(inAttributes attributes: JSONTree, schema: ContentSchema? = nil) -> [Finding] {
+        var findings: [Finding] = []
+        let shape = schema?.attributes?.shape
+        Self.visit(attributes, path: "attributes", shape, isExact: shape != nil, &findings)
+        for index in findings.indices { findings[index].isInAttributes = true }
+        return findings
+    }
+
+    /// What follows the number to send for a text without a zone.
+    static let takenAsUTC = " (taken as UTC)"
+
+    /// What to send for a date that a server wrote as text, seconds since 2001; `nil`: the text is no date.
+    /// - Returns: the seconds, and whether the text names no zone, so that it was taken for UTC.
+    static func sent(for text: String) -> (seconds: Int64, isTakenAsUTC: Bool)? {
+        guard let seconds = Self.seconds2001(ofText: text) else {
+            return Self.seconds2001(ofDigits: text).map { ($0, false) }
+        }
+        let hasZone = text.contains { $0 == "Z" || $0 == "z" || $0 == "+" } || text.dropFirst(10).contains("-")
+        return (seconds, !hasZone)
     }
 
     /// What to send for a moment in ISO 8601, seconds since 2001; `nil`: the text is not such a moment in a plausible
@@ -97,7 +129,7 @@ public enum DateLens {
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                Self.visit(element, path: below("\(index)"), shape?.items.first, isExact: isExact, &findings)
+                Self.visit(element, path: "\(path)[\(index)]", shape?.items.first, isExact: isExact, &findings)
             }
         case .number(let spelling):
             let isDate = shape?.isDate ?? false
@@ -108,13 +140,15 @@ public enum DateLens {
         case .string(let text):
             // A value that the app reads as text is not a date.
             guard shape.map({ $0.kinds.isEmpty }) ?? !isExact,
-                let seconds = Self.seconds2001(ofText: text) ?? Self.seconds2001(ofDigits: text)
+                let sent = Self.sent(for: text)
             else { break }
-            findings.append(
-                Finding(
-                    path: path, spelling: text, meaning: .text, since1970: nil, since2001: nil,
-                    advice: "A Date in Swift does not decode text. If this is a Date, your app shows nothing of this "
-                        + "push: send \(seconds).", sendSeconds: seconds, momentSeconds: nil))
+            var finding = Finding(
+                path: path, spelling: text, meaning: .text, since1970: nil, since2001: nil, advice: "",
+                sendSeconds: sent.seconds, momentSeconds: nil, isTakenAsUTC: sent.isTakenAsUTC)
+            finding.advice =
+                "A Date in Swift does not decode text. If this is a Date, your app shows nothing of this push: "
+                + "send \(finding.sendText ?? "")."
+            findings.append(finding)
         case .bool, .null: break
         }
     }

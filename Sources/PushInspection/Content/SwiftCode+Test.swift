@@ -52,7 +52,7 @@ extension SwiftCode {
 
     /// One condition that the test checks, such as `state.minutes == 12`.
     private struct Check {
-        /// Path of the value in the content, such as `legs.0.at`.
+        /// Path of the value in the content, such as `legs[0].at`.
         var path: String
         var condition: String
     }
@@ -90,7 +90,7 @@ extension SwiftCode {
         case .array(let elements):
             guard shape.swiftType == "Array", let item = shape.items.first else { return [] }
             return elements.enumerated().flatMap { index, element in
-                Self.checks(element, item, "\(chained)[\(index)]", path: below("\(index)"))
+                Self.checks(element, item, "\(chained)[\(index)]", path: "\(path)[\(index)]")
             }
         case .string, .bool, .number:
             let subject = shape.isRawValue ? "\(chained).rawValue" : expression

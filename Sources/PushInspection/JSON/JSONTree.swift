@@ -77,12 +77,15 @@ public indirect enum JSONTree: Equatable, Sendable {
         return members.first { $0.name == name }?.value
     }
 
-    /// The value at a path such as `driver.name` or `legs.0.city`; `nil`: there is none. A member whose own name
-    /// contains dots is found first.
+    /// The path with each index as a part of its own: `legs[0].city` becomes `legs.0.city`.
+    static func dotted(_ path: String) -> String { path.replacing(/\[(\d+)\]/) { ".\($0.output.1)" } }
+
+    /// The value at a path such as `driver.name`, `legs[0].city` or `legs.0.city`; `nil`: there is none. A member whose
+    /// own name contains dots is found first.
     public func value(at path: String) -> JSONTree? {
         if let whole = self[path] { return whole }
         var found = self
-        for part in path.split(separator: ".", omittingEmptySubsequences: false) {
+        for part in Self.dotted(path).split(separator: ".", omittingEmptySubsequences: false) {
             switch found {
             case .object:
                 guard let member = found[String(part)] else { return nil }

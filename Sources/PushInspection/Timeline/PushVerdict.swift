@@ -36,7 +36,11 @@ public struct PushVerdict: Equatable, Sendable {
     ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: missing or unreadable.
     ///   - isSwiped: whether the card was swiped away before the push reached the phone.
     ///   - isCardOwn: whether the page draws each card that a start puts up. `false`: it draws the newest.
-    public init(_ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false, isCardOwn: Bool = false) {
+    ///   - isEndOfCard: whether the push ends the activity of a card that is up.
+    public init(
+        _ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false, isCardOwn: Bool = false,
+        isEndOfCard: Bool = false
+    ) {
         if let status = push.status, status != 200 {
             self.word = .refused
             self.text = "Refused by APNs: \(Self.answer(status, push.reason)). \(Self.remedy(status, push.reason))"
@@ -52,7 +56,9 @@ public struct PushVerdict: Equatable, Sendable {
             self.text = "The phone is away. APNs keeps the newest push until it is back, or until the push expires."
         case .couldNotDecode(let fault):
             self.word = .undecodable
-            self.text = "The app cannot decode the push, and nothing of it is shown: \(fault)."
+            self.text =
+                "The app cannot decode the push, and nothing of it is shown: \(fault)."
+                + (isEndOfCard && !isSwiped ? " \(Self.remedyOfUnshownEnd)" : "")
         case .took where isSwiped:
             (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push arrived.")
         case .took(.shownAsSecondCard) where isCardOwn:
@@ -63,6 +69,11 @@ public struct PushVerdict: Equatable, Sendable {
             (self.word, self.text) = Self.verdict(reaction, push, stampSeconds: stampSeconds)
         }
     }
+
+    /// What to do about an end that APNs accepted and the phone did not show.
+    static let remedyOfUnshownEnd =
+        "The card is still up, and the worker counts the activity as ended: register its token under a new key, and "
+        + "publish the corrected end there."
 
     /// Judges by what became of the push after its answer.
     init(_ word: Word, _ text: String) { (self.word, self.text) = (word, text) }

@@ -32,6 +32,8 @@ public struct SimulatedPhone: Sendable {
     public var content: JSONTree?
     /// How the content is laid out; `nil`: nothing is shown.
     var face: CardFace?
+    /// `attributes` of the newest start that was pushed to the phone; `nil`: none was.
+    var attributes: JSONTree?
     /// `attributes-type` of the start that put up the card; empty: no start did, or it names none.
     public var attributesType = ""
     /// Whether the phone is online.
@@ -121,6 +123,7 @@ public struct SimulatedPhone: Sendable {
 
 extension SimulatedPhone {
     /// The phone as JSON for `Timeline.json`, without its status.
+    /// - Parameter dates: in what the card shows and in the attributes of its start.
     func json(dates: [DateLens.Finding]) -> JSONTree {
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
         return [
@@ -132,7 +135,7 @@ extension SimulatedPhone {
             "hasUntoldToken": .bool(self.unreportedToken != nil),
             "channel": self.channel.map { .string($0) } ?? .null, "card": .string(self.card),
             "contentState": self.content ?? .null,
-            "face": self.face?.json(dates: dates) ?? .null,
+            "face": self.face?.json(dates: dates.filter { !$0.isInAttributes }) ?? .null,
             "dates": .array(dates.map(\.json)), "alert": alert ?? .null,
             "alertText": alert.map { AlertText($0).json } ?? .null, "isAlertNew": .bool(self.isAlertNew),
             "alertCount": .integer(self.shown?.alertCount ?? 0),

@@ -40,6 +40,23 @@ extension Timeline {
         self.audiences.memberships(token: token).map { self.audiences.audiences[$0.audience].name }
     }
 
+    /// The audience that a phone's new token must join, in place of an earlier token of the phone.
+    /// - Returns: the audience, and whether the token is for starts; `nil`: the phone is not a member's.
+    public func membershipToRenew(of phone: SimulatedPhone) -> (audience: String, isStartMember: Bool)? {
+        for token in phone.tokens.reversed() {
+            guard let found = self.audiences.memberships(token: token).last else { continue }
+            let audience = self.audiences.audiences[found.audience]
+            return (audience.name, audience.members[found.member].isStartMember)
+        }
+        return nil
+    }
+
+    /// Adds the new token of a member's phone as a member of its own, as the phone's app and its server do.
+    public mutating func rejoin(token: String, audience: String, isStartMember: Bool, app: String) {
+        self.joinMember(token: token, audience: audience, isStartMember: isStartMember, app: app)
+        self.meet(token: token, activity: audience, app: app)
+    }
+
     /// Takes what was seen of the members of an audience.
     public mutating func takeGlances(_ glances: [(member: Int, glance: CardGlance)], of audience: Int) {
         let revision = self.nextRevision()

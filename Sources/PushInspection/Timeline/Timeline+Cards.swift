@@ -159,7 +159,10 @@ extension Timeline {
         let cards = self.cards(startToken: push.token)
         let awaited = cards.filter { !$0.isCardStarted }
         // The card is known if this is another attempt of a known push, or a push that had waited for the phone.
-        let known = self.phone(startedBy: push.messageID) ?? awaited.first { $0.start?.content == content }
+        // A start that APNs has accepted is not pushed again: the same content belongs to another start.
+        let known =
+            self.phone(startedBy: push.messageID)
+            ?? awaited.first { $0.start?.content == content && !self.isStartAccepted($0) }
         if let known { return known.id }
         let expected = self.expectedStarts.indices.filter { self.expectedStarts[$0].token == push.token }
         let index =
@@ -167,6 +170,8 @@ extension Timeline {
             ?? expected.first { self.isListed(content, of: self.expectedStarts[$0].activity) }
         if let index {
             let start = self.expectedStarts.remove(at: index)
+            // An earlier start with this key put up no card.
+            if let same = awaited.last(where: { $0.activity == start.activity }) { return same.id }
             let id = self.addPhone(token: push.token, activity: start.activity)
             self.name(id, start.activity, app: start.app)
             return id
@@ -176,6 +181,12 @@ extension Timeline {
         }
         return cards.isEmpty
             ? self.meet(token: push.token, activity: "", app: app) : self.addPhone(token: push.token, activity: "")
+    }
+
+    /// Whether APNs accepted the push of the card's start.
+    private func isStartAccepted(_ card: SimulatedPhone) -> Bool {
+        guard card.start?.messageID != "", case .push(let push)? = self.entry(card.lastPush)?.body else { return false }
+        return push.status == 200
     }
 
     // MARK: Update tokens

@@ -104,6 +104,13 @@ extension Timeline {
         self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
     }
 
+    /// Whether the phone's card may be up: it has neither ended nor gone, and the phone is no member of an audience.
+    func isCardUp(_ id: Int) -> Bool {
+        guard let phone = self.phones[id], phone.replacedBy == nil else { return false }
+        return ![Shown.Card.ended.rawValue, Shown.Card.dismissed.rawValue].contains(phone.card)
+            && self.audienceNames(ofMember: phone.token).isEmpty
+    }
+
     // MARK: Events of phones
 
     /// Draws cards with these templates from now on.

@@ -104,17 +104,29 @@ extension Timeline {
             return "Its card is gone, and pushes to its activity go to phone \(other) now."
         }
         let isOver = phone.isUnregistered
-        let key = self.isMember(phone) ? "" : " with this key"
         guard phone.isAppRemoved else {
-            return "The card was swiped away: the activity is over. "
+            let swiped = "The card was swiped away: the activity is over."
+            if self.isMember(phone) { return "\(swiped) \(Self.removalOfMember) A new card joins with its own token." }
+            return swiped
                 + (isOver
-                    ? "Its server has said so, and nothing more is sent to it. A new card needs a start."
-                    : "The app tells its server, which publishes {\"event\": \"unregister\"}\(key). Until then, the worker keeps an event for a token that never comes.")
+                    ? " Its server has said so, and nothing more is sent to it. A new card needs a start."
+                    : " The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token, and ends as rejected when none comes in time.")
         }
-        return "The app was removed: the activity is over, and no app is left to tell its server. "
+        let removed = "The app was removed: the activity is over, and no app is left to tell its server."
+        if self.isMember(phone) { return "\(removed) \(Self.removalOfMember)" }
+        return removed
             + (isOver
-                ? "The server has unregistered it, and nothing more is sent to it."
-                : "The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"}\(key).")
+                ? " The server has unregistered it, and nothing more is sent to it."
+                : " The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"} with this key.")
+    }
+
+    /// What to do about an end that APNs accepted and the phone did not show. The card is then still up.
+    /// - Returns: `nil`: the card is not up, or may still get the end.
+    func remedy(ofUnshownEnd activity: String) -> String? {
+        guard let phone = self.phone(activity: activity), self.isCardUp(phone.id), !phone.isUnregistered,
+            [.undecodable, .ignored, .budget].contains(phone.lastVerdict?.word)
+        else { return nil }
+        return PushVerdict.remedyOfUnshownEnd
     }
 
     /// The text for an event that no token will come for, because the card is gone; `nil`: the card may be up.
@@ -148,7 +160,11 @@ extension Timeline {
             ? [] : [.unregister]
     }
 
-    private func isMember(_ phone: SimulatedPhone) -> Bool { !self.audienceNames(ofMember: phone.token).isEmpty }
+    /// Whether a token of the phone is a member of an audience.
+    private func isMember(_ phone: SimulatedPhone) -> Bool { self.membershipToRenew(of: phone) != nil }
+
+    /// What the worker does with a member whose token is dead.
+    private static let removalOfMember = "At the 410 the worker removes this member, and nothing waits for it."
 
     /// Marks the activity's phones as unregistered. A registration takes that back for its own phone.
     mutating func heedUnregistration(of activity: String) {
@@ -157,10 +173,13 @@ extension Timeline {
         }
     }
 
-    /// Dates in what the card shows. A card that is gone shows none.
+    /// Dates in what the card shows and in the attributes of its start. A card that is gone shows none.
     private func dates(of phone: SimulatedPhone) -> [DateLens.Finding] {
         guard phone.card != Shown.Card.dismissed.rawValue else { return [] }
-        return phone.content.map { DateLens.findings(in: $0, schema: self.schema(ofApp: phone.app)) } ?? []
+        guard let content = phone.content else { return [] }
+        let schema = self.schema(ofApp: phone.app)
+        return DateLens.findings(in: content, schema: schema)
+            + (phone.attributes.map { DateLens.findings(inAttributes: $0, schema: schema) } ?? [])
     }
 
     /// The text for a phone without a listed push.
@@ -199,16 +218,33 @@ extension Timeline {
             return PhoneStatus(
                 wait.map(\.isLeftToTheWorker) == true ? .retrying : word, verdict.text, wait: wait, remedies: again)
         }
+        guard !self.isMember(phone) else { return self.failure(ofMember: phone, verdict) }
         guard phone.unreportedToken != nil else {
+            let kept =
+                again.isEmpty
+                ? "the worker keeps the newest event for it for a while"
+                : "the worker has given the newest event up, so publish it again then"
             return PhoneStatus(
                 word,
-                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app gets one, and your server registers that: the worker keeps the newest event for it for a while. If the card or the app is gone, none will come: publish {\"event\": \"unregister\"}, or nothing more. Only a simulated phone can be given a token by a button.",
+                "\(verdict.text) The app has no newer token to register. If the activity is still on the phone, the app gets one, and your server registers that: \(kept). If the card or the app is gone, none will come: publish {\"event\": \"unregister\"}, or nothing more. Only a simulated phone can be given a token by a button.",
                 wait: wait,
                 remedies: phone.activity.isEmpty ? [] : [.renewToken])
         }
         return PhoneStatus(
             word, "\(verdict.text) The app has another token, which nobody has registered.", wait: wait,
             remedies: phone.activity.isEmpty ? [] : [.registerToken])
+    }
+
+    /// Status of a member's phone whose token is dead.
+    private func failure(ofMember phone: SimulatedPhone, _ verdict: PushVerdict) -> PhoneStatus {
+        let isNew = phone.unreportedToken != nil
+        let rest =
+            isNew
+            ? "The app has another token, which has not joined the audience."
+            : "If the card is still up, the app gets a new token, which joins as a member of its own. Only a simulated phone can be given a token by a button."
+        return PhoneStatus(
+            .verdict(verdict.word), "\(verdict.text) \(Self.removalOfMember) \(rest)", wait: nil,
+            remedies: [isNew ? .registerToken : .renewToken])
     }
 
     /// Id of the newest event of the phone's activity, to send it again; `nil`: it is not kept, or the worker may still

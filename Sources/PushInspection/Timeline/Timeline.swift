@@ -327,7 +327,9 @@ public struct Timeline: Sendable {
         let stampSeconds = aps?["timestamp"].flatMap { Int64($0.plainText) }
         let isSwiped = self.phones[phone]?.isSwiped ?? false
         let verdict = PushVerdict(
-            push, stampSeconds: stampSeconds, isSwiped: isSwiped, isCardOwn: self.phones[phone]?.start != nil)
+            push, stampSeconds: stampSeconds, isSwiped: isSwiped, isCardOwn: self.phones[phone]?.start != nil,
+            isEndOfCard: aps?["event"]?.plainText == "end" && self.isCardUp(phone))
+        let attributes = aps?["event"]?.plainText == "start" ? aps?["attributes"] : nil
         let schema = self.schema(ofApp: app)
         let before = self.phones[phone]?.lastPushed
         let hasAlert = aps?["alert"] != nil
@@ -340,7 +342,8 @@ public struct Timeline: Sendable {
                     verdict: verdict, contentState: content, alert: aps?["alert"],
                     changes: content == nil || push.hadWaited
                         ? [] : ContentDifference.changes(from: before ?? .object([]), to: content),
-                    dates: content.map { DateLens.findings(in: $0, schema: schema) } ?? [],
+                    dates: (content.map { DateLens.findings(in: $0, schema: schema) } ?? [])
+                        + (attributes.map { DateLens.findings(inAttributes: $0, schema: schema) } ?? []),
                     tokenShown: TokenHiding.shortened(push.token))),
             activity: self.phones[phone]?.activity ?? "", atMillis: push.atMillis)
         if [.refused, .unanswered].contains(verdict.word) { self.failedPushes += 1 }
@@ -353,6 +356,7 @@ public struct Timeline: Sendable {
             phone.isTokenDead = push.status == 410 || push.reason == "BadDeviceToken"
             if verdict.word == .shown { phone.isAlertNew = hasAlert }
             if let content { phone.lastPushed = content }
+            if let attributes { phone.attributes = attributes }
         }
         self.relate(push: id, messageID: push.messageID)
         if [.refused, .unanswered].contains(verdict.word) { self.relate(failedPush: id, of: phone, content) }

@@ -119,6 +119,8 @@ extension Timeline {
             let text = Self.sentence(outcome, asked: event.reading.event, entry: outcome.into.flatMap(self.entryID))
             switch Outcome(named: outcome.name) {
             case .delivered: return self.attempts(of: entry) + text
+            case .late where outcome.reason == "the activity has ended":
+                return self.remedy(ofUnshownEnd: entry.activity).map { "Late (\(outcome.reason)). \($0)" } ?? text
             case .superseded where self.wasTried(entry):
                 return text.replacing("before it was sent", with: "before APNs had accepted it", maxReplacements: 1)
             case .applied where self.letsAnotherLeave(entry): return text + " The event before it waited for that."

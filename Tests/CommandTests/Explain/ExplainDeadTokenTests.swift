@@ -110,6 +110,43 @@ struct ExplainDeadTokenTests {
         #expect(Self.waiting([dead]).next.contains { $0.contains(elsewhere) }, "the reason is another token's")
     }
 
+    /// If the card is gone, no token comes, whatever the app does. A start that became a duplicate is named, because it
+    /// was meant to put up a new card.
+    @Test func whatToDoIfTheCardIsGoneIsSaid() {
+        let gone =
+            #"If the card or the app is gone, no token will come: publish {"event": "unregister"} with this key; a new card needs a start."#
+        #expect(Self.waiting().next.last == gone)
+        func decide(_ updates: [StateRecordDescription.Update]) -> ExplainVerdict {
+            let slot = Table.slot {
+                $0.tokenIsDead = true
+                $0.updates = updates
+            }
+            let duplicate = Table.outcome("duplicate", of: 103) { $0.reason = "the activity was already started" }
+            let events = [Table.event("start", offset: 103, ago: 5), Table.event()]
+            return ExplainVerdict.decide(Table.facts(events, slot, [duplicate], committed: 104))
+        }
+        for verdict in [decide([Table.update()]), decide([])] {
+            #expect(verdict.cause == .tokenDead && verdict.next.contains(gone))
+            #expect(
+                verdict.next.last
+                    == "The newest start became duplicate (the activity was already started), because workers do not know that the card is gone: publish it again after the unregister."
+            )
+        }
+    }
+
+    /// A card may be up although APNs accepted its end. A channel has no token that could be registered again.
+    @Test func anEndThatThePhoneDidNotTakeIsThoughtOf() {
+        func decide(_ change: (inout StateRecordDescription.Slot) -> Void = { _ in }) -> [ExplainVerdict] {
+            ["delivered", "late"].map { name in
+                ExplainVerdict.decide(
+                    Table.facts([Table.event("end")], Table.slot("ended", change), [Table.outcome(name)]))
+            }
+        }
+        #expect(
+            decide().allSatisfy { $0.next.last?.hasPrefix("If the card is still up, the phone did not take") == true })
+        #expect(decide { $0.isAudience = true }.allSatisfy { !$0.next.contains { $0.contains("is still up") } })
+    }
+
     /// After a takeover the wait for a token begins again. So the wait ends at the earliest at the moment that follows
     /// from the records.
     @Test func theEndOfAWaitIsTheEarliest() {

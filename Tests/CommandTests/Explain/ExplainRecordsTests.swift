@@ -33,6 +33,19 @@ struct ExplainRecordsTests {
         #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970; send 817325300)"])
     }
 
+    /// Dates in the attributes of a start are found like those in its content.
+    @Test func theAttributesOfAStartAreLookedAt() throws {
+        let value =
+            #"{"event":"start","to":{"start-token":"aabbccdd"},"attributes-type":"P","attributes":{"orderedAt":1795632500},"content-state":{"eta":817325300},"alert":{"title":"t","body":"b"}}"#
+        let event = try #require(Self.records.event(Self.record(value), topic: "events", isRouted: false))
+        #expect(event.doubtfulDates == ["attributes.orderedAt = 1795632500 (seconds since 1970; send 817325300)"])
+        let facts = ExplainVerdictTests.facts(
+            [event], ExplainVerdictTests.slot("started", token: nil),
+            [ExplainVerdictTests.outcome("delivered") { $0.source = event.source }])
+        let hints = ExplainVerdict.decide(facts).next
+        #expect(hints.contains { $0.hasPrefix("In content-state and attributes, attributes.orderedAt") }, "\(hints)")
+    }
+
     @Test func anEventThatWasSentBackNamesItsDeadLetter() throws {
         let record = Self.record("{\"event\":\"unregister\"}", headers: [(.republished, "3:17")])
         let event = try #require(Self.records.event(record, topic: "events", isRouted: false))
@@ -129,9 +142,10 @@ struct ExplainRecordsTests {
     // MARK: Dates
 
     @Test(arguments: [
-        ("{\"a\":{\"b\":[1795632500]}}", ["a.b.0 = 1795632500 (seconds since 1970; send 817325300)"]),
+        ("{\"a\":{\"b\":[1795632500]}}", ["a.b[0] = 1795632500 (seconds since 1970; send 817325300)"]),
         ("{\"t\":1795632500123}", ["t = 1795632500123 (milliseconds since 1970; send 817325300)"]),
         ("{\"t\":\"2026-11-25T18:00:00Z\"}", ["t = \"2026-11-25T18:00:00Z\" (a text; send 817322400)"]),
+        ("{\"t\":\"2026-11-25T18:00:00\"}", ["t = \"2026-11-25T18:00:00\" (a text; send 817322400 (taken as UTC))"]),
         ("{\"t\":817325300,\"n\":12,\"flag\":true,\"s\":\"2026\"}", []), ("", []), ("{", []),
         ("{\"a\":1795632500,\"b\":1795632500,\"c\":1795632500,\"d\":1795632500}", nil),
     ])

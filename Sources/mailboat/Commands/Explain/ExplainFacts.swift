@@ -42,7 +42,8 @@ struct ExplainFacts: Equatable, Encodable {
         var isMembership = false
         /// The audience that the event names; `nil`: none.
         var audience: String?
-        /// Values of `content-state` that a phone may misread as a `Date`: path and value.
+        /// Values of `content-state` and of the `attributes` of a start that a phone may misread as a `Date`: path and
+        /// value.
         var doubtfulDates: [String] = []
         /// The dead letter that was sent back as this event, `<partition>:<offset>`; `nil`: the event was published in
         /// another way.

@@ -59,6 +59,10 @@ struct ExplainRecords {
         event.hasAlert = !decoded.alertInValue.isEmpty
         event.doubtfulDates = DoubtfulDates.find(
             inContentState: Array(value[decoded.contentStateInValue.range]))
+        if decoded.kind == .start {
+            event.doubtfulDates += DoubtfulDates.find(
+                inAttributes: Array(value[decoded.attributesInValue.range]))
+        }
         return event
     }
 

@@ -22,7 +22,7 @@ extension ExplainVerdict {
                 next: [
                     Self.newLifeHint(facts),
                     "If the end was not intended, find the program that publishes it.",
-                ])
+                ] + Self.unshownEndHints(facts))
         case "duplicate":
             return ExplainVerdict(
                 cause: .duplicate, sentence: "The newest event changes nothing and was not sent, \(age)\(reason).",
@@ -190,8 +190,9 @@ extension ExplainVerdict {
     ) -> [String] {
         var hints: [String] = []
         if let event, !event.doubtfulDates.isEmpty {
+            let isOfStart = event.doubtfulDates.contains { $0.hasPrefix(DoubtfulDates.attributesStart) }
             hints.append(
-                "In content-state, \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001, unless the type decodes it otherwise. What cannot be decoded shows nothing."
+                "In content-state\(isOfStart ? " and attributes" : ""), \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001, unless the type decodes it otherwise. What cannot be decoded shows nothing."
             )
         }
         if let stale = event?.staleDateSeconds, stale * 1_000 <= facts.nowMillis {

@@ -20,7 +20,7 @@ extension ExplainVerdict {
                 cause: .tokenDead,
                 sentence:
                     "APNs says that the token is dead\(Self.tokenRefusal(facts).map { " (\($0))" } ?? "") (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
-                next: [Self.waitText(facts)] + Self.deadTokenHints(facts))
+                next: [Self.waitText(facts)] + Self.deadTokenHints(facts) + Self.goneHints(facts))
         }
         if slot.tokenHash == nil, slot.channel == nil, update.event != "start", slot.life != "starting" {
             return ExplainVerdict(
@@ -121,7 +121,7 @@ extension ExplainVerdict {
             next: [
                 Self.newLifeHint(facts),
                 "An ended card leaves the Dynamic Island at once, and the Lock Screen at dismissal-date, after 4 hours at the latest.",
-            ])
+            ] + Self.unshownEndHints(facts))
     }
 
     /// Verdict for an unregistered activity, to which nothing can be pushed.
@@ -151,7 +151,30 @@ extension ExplainVerdict {
                 "The token has been dead since \(since) at the latest\(reason): the app has to register the new one.",
             next: [
                 "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done."
-            ] + Self.deadTokenHints(facts))
+            ] + Self.deadTokenHints(facts) + Self.goneHints(facts))
+    }
+
+    /// What to do if the card or the app is gone, so that no other token comes.
+    private static func goneHints(_ facts: ExplainFacts) -> [String] {
+        let hint =
+            #"If the card or the app is gone, no token will come: publish {"event": "unregister"} with this key; a new card needs a start."#
+        guard let start = facts.newestForPhone, start.event == "start", let outcome = facts.outcome(of: start),
+            outcome.outcome == "duplicate"
+        else { return [hint] }
+        let reason = outcome.reason.map { " (\($0))" } ?? ""
+        return [
+            hint,
+            "The newest start became duplicate\(reason), because workers do not know that the card is gone: publish it again after the unregister.",
+        ]
+    }
+
+    /// What to do if an end that APNs accepted was not shown. Empty for a channel and an audience, whose keys have no
+    /// token of their own.
+    static func unshownEndHints(_ facts: ExplainFacts) -> [String] {
+        guard facts.slot?.channel == nil, facts.slot?.isAudience != true else { return [] }
+        return [
+            "If the card is still up, the phone did not take the end, for instance because the app cannot decode it: register its token under a new key, and publish the corrected end there."
+        ]
     }
 
     /// APNs' reason for refusing the key's present token; `nil`: no outcome says it.
