@@ -181,9 +181,28 @@ def use_schemas(browser, address):
     browser.until("document.getElementById('schema-answer').innerText.includes('take whatever comes') && document.getElementById('schema-none').hidden", "the sample to be taken away")
     browser.run(publish % 2)
     browser.until("document.querySelector('.phone-says .badge')?.innerText === 'shown'", "the push that fits again")
-    shell(f"curl -fsS -X PUT {address}/api/schemas -d '{{\"minute\": 1}}' && curl -fsS -X DELETE {address}/api/schemas")
+    follow_a_type(browser, address)
     if "has “minimum”" not in shell(f"curl -sS -X PUT {address}/api/schemas -d '{{\"type\": \"object\", \"properties\": {{}}, \"minimum\": 1}}'"):
         sys.exit("check-dev-page: nobody says what is wrong with a schema that curl brings")
+
+
+def follow_a_type(browser, address):
+    """The drafts and the form follow a type that curl gives, changes and removes."""
+    options = "[...document.getElementById('publish-sample').options].map((one) => one.text)"
+    text = "document.getElementById('publish-event').value"
+    dev_page_steps.write_sample(browser, "Delivery")
+    give = "curl -fsS -X PUT %s/api/schemas -d 'struct Pizza: ActivityAttributes { struct ContentState { var %s: Int }\nvar order: String }'"
+    shell(give % (address, "minutes"))
+    browser.until(f"{options}.includes('From your Swift type: start by push')", "the drafts of the type that curl gave")
+    browser.until("document.getElementById('schema-answer').innerText.startsWith('In force: the Swift type Pizza.ContentState')", "the type that curl gave")
+    dev_page_steps.write_sample(browser, "From your Swift type: end")
+    browser.until(f"JSON.parse({text}).event === 'end' && {text}.includes('minutes')", "an end that the app decodes")
+    shell(give % (address, "seconds"))
+    browser.until(f"{text}.includes('seconds') && !{text}.includes('minutes')", "the draft to follow the type")
+    shell(f"curl -fsS -X DELETE {address}/api/schemas")
+    browser.until(f"!{options}.some((one) => one.startsWith('From your')) && {text}.includes('Anne')", "the drafts of the type to go")
+    if "two ActivityAttributes, A and B: give one" not in shell(f"curl -sS -X PUT {address}/api/schemas -d 'struct A: ActivityAttributes {{}} struct B: ActivityAttributes {{}}'"):
+        sys.exit("check-dev-page: two attributes are taken for one type")
 
 
 def use_flood(browser, mailboat, kafka):

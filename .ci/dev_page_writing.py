@@ -9,6 +9,7 @@ from dev_page_steps import begin_anew, choose_phone, open_tab, publish, write, w
 def use_all(browser, address, shell):
     browser.run("location.hash = '#tab=publish'")
     leave_what_is_written(browser, address, shell)
+    keep_a_typed_key(browser)
     say_what_was_shown(browser, address, shell)
     see_a_member(browser, address, shell)
     browser.run("location.hash = ''")
@@ -56,6 +57,25 @@ def leave_what_is_written(browser, address, shell):
         sys.exit("check-dev-page: a new phone takes the view or the key from somebody who writes")
     browser.run("document.querySelector('#newcomer a').click()")
     browser.until("document.getElementById('newcomer').hidden", "the offer to be over")
+    begin_anew(browser, "kept-1")
+
+
+def keep_a_typed_key(browser):
+    """A start keeps a key that somebody typed, and says which key it takes in place of another. What was said of a published event goes with its key and its text."""
+    key, answer = (f"document.getElementById('publish-{name}')" for name in ("activity", "answer"))
+    write_sample(browser, "Start by push")
+    browser.until(f"{answer}.innerText.startsWith('kept-1 is in use, and a start needs a key of its own: the key is order-') && {key}.value.startsWith('order-')", "the key of a start to be named")
+    browser.run(f"{key}.value = 'kept-1'; {key}.dispatchEvent(new Event('input'))")
+    write_sample(browser, "Delivery")
+    write_sample(browser, "Start by push")
+    if browser.run(f"[{key}.value, {answer}.innerText, JSON.parse(document.getElementById('publish-event').value).attributes.order]") != ["kept-1", "", "kept-1"]:
+        sys.exit("check-dev-page: a start replaces a key that somebody typed")
+    for change in (f"{key}.value = 'other-3'; {key}.dispatchEvent(new Event('input'))", "document.getElementById('publish-event').dispatchEvent(new Event('input'))"):
+        write(browser, {"event": "update", "content-state": {"minutes": 3}})
+        browser.run(f"{key}.value = 'kept-1'; document.getElementById('publish').requestSubmit()")
+        browser.until(f"{answer}.innerText.startsWith('Published for kept-1: ')", "the event to be published")
+        browser.run(change)
+        browser.until(f"{answer}.innerText === ''", "what was said of another event to go")
     begin_anew(browser, "kept-1")
 
 

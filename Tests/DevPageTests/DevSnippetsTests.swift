@@ -61,10 +61,13 @@ struct DevSnippetsTests {
         ),
         (#"{"minutes":25}"#, "From your sample", #"{"minutes":25}"#),
     ])
-    func theLastSampleIsMadeFromWhatTheAppDecodes(document: String, name: String, content: String) throws {
+    func theLastSamplesAreMadeFromWhatTheAppDecodes(document: String, name: String, content: String) throws {
         let given = try GivenSchema(Array(document.utf8), origin: "page")
-        let sample = try #require(Self.pages.samples(nowSeconds: 1_795_600_000, given: given).last)
-        #expect(sample.name == name)
+        let samples = Self.pages.samples(nowSeconds: 1_795_600_000, given: given).suffix(2)
+        let sample = try #require(samples.first)
+        #expect(samples.map(\.name) == [name, "\(name): end"])
+        let end = try JSONTree.parse(Array(try #require(samples.last).text.utf8))
+        #expect(end["event"] == "end" && end["content-state"]?.text == content)
         let made = try #require(try JSONTree.parse(Array(sample.text.utf8))["content-state"])
         #expect(made.text == content)
         if let moment = made["at"]?.double {

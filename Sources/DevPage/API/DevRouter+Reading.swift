@@ -13,6 +13,7 @@ extension DevRouter {
         let snapshot = self.house.worker.snapshot()
         members.append(.init("channels", self.house.channels))
         members.append(.init("faults", self.faults()))
+        members.append(.init("schemaChanges", .integer(self.house.store.schemas.changeCount)))
         members.append(.init("run", .string(self.run)))
         members.append(.init("ready", .bool(snapshot.isReady)))
         members.append(

@@ -20,14 +20,15 @@ struct DevSnippets {
         return (Self.samples(nowSeconds: nowSeconds) + own).map { ($0.0, self.naming($0.1)) }
     }
 
-    /// Events that the app's code decodes. A start is among them if its attributes are known.
+    /// Events that the app's code decodes: an update, an end, and a start if its attributes are known.
     private static func samples(from given: GivenSchema, nowSeconds: Int64) -> [(name: String, text: String)] {
         let content = given.example(nowSeconds: nowSeconds).text
         let name = "From your \(given.kindName)"
         let update = (name, #"{"event": "update", "priority": 10, "content-state": \#(content)}"#)
-        guard let start = given.schema.exampleStart(nowSeconds: nowSeconds) else { return [update] }
+        let end = ("\(name): end", #"{"event": "end", "content-state": \#(content)}"#)
+        guard let start = given.schema.exampleStart(nowSeconds: nowSeconds) else { return [update, end] }
         return [
-            update,
+            update, end,
             (
                 "\(name): start by push",
                 #"{"event": "start", "to": {"start-token": "\#(Self.token)"}, "input-push-token": 1, "attributes-type": \#(start.type.text), "attributes": \#(start.attributes.text), "content-state": \#(content), "alert": {"title": "Thank you", "body": "It has begun."}}"#

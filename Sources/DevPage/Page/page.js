@@ -52,7 +52,7 @@ function besideLine(id) {
   return ids.size === 1 ? [...ids][0] : 0;
 }
 
-// Fetches the samples again, because what the phones decode may have changed.
+// Fetches the samples again, because what the phones decode may have changed, or time has passed.
 function renewSamples() { ask("/api/about").then(drawSamples).catch(() => { /* the earlier samples stay */ }); }
 
 function apply(change) {
@@ -95,6 +95,12 @@ function apply(change) {
   Object.assign(state, { ready: change.ready, trouble: change.trouble, firstEntry: change.firstEntry, phonesMet: change.phonesMet, unlisted: change.unlisted, hasChannels: change.channels.length > 0 });
   choice.met(isFirst);
   for (const phone of replaced) choice.replace(phone.id, phone.replacedBy);
+  // Somebody gave or removed a type by a request, or in another window.
+  if (!isFirst && change.schemaChanges !== state.schemaChanges) {
+    renewSamples();
+    schemas.renew();
+  }
+  state.schemaChanges = change.schemaChanges;
   drawState();
   search.renew();
   drawNewest();

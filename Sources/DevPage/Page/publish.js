@@ -13,6 +13,7 @@ function keepDrafts() {
   try {
     for (const id of drafts) sessionStorage.setItem(`mailboat-${id}`, byID(id).value);
     sessionStorage.setItem("mailboat-given", given);
+    sessionStorage.setItem("mailboat-typed", typed);
     sessionStorage.setItem("mailboat-begun", JSON.stringify(begun));
   } catch { /* not allowed: nothing is kept */ }
 }
@@ -21,6 +22,7 @@ function restoreDrafts() {
   try {
     for (const id of drafts) byID(id).value = sessionStorage.getItem(`mailboat-${id}`) ?? "";
     given = sessionStorage.getItem("mailboat-given") ?? "";
+    typed = sessionStorage.getItem("mailboat-typed") ?? "";
     begun = parse(sessionStorage.getItem("mailboat-begun")) ?? begun;
   } catch { /* not allowed: nothing is kept */ }
 }
@@ -34,8 +36,16 @@ let moments = [];
 let takenMillis = 0;
 // The sample that was last put into the form, and the text that it became. Any other text was written by somebody.
 let begun = { name: "", text: "" };
+// Removes what was said of an event that was published: the form has another key or text now.
+function forgetAnswer() {
+  say(byID("publish-answer"), "");
+  byID("publish-next").replaceChildren();
+}
+
 // The key that the form took from a phone, or had at the beginning; "": somebody typed the key, or a button wrote it.
 let given = "";
+// The key that somebody typed; "": nobody did, or a button or a phone has given another since.
+let typed = "";
 
 // What the hints were last drawn for, and the function that draws the commands for the form's event.
 let hinted = {};
@@ -104,7 +114,8 @@ function keyChanged() {
 
 // Takes the key of a phone.
 function takeKey(activity) {
-  given = activity;
+  forgetAnswer();
+  [given, typed] = [activity, ""];
   byID("publish-activity").value = activity;
   keyChanged();
 }
@@ -135,9 +146,13 @@ export function preparePublishing(choice, audience) {
   Object.assign(known, { shown: () => choice.phone(), of: (activity) => choice.of(activity), phones: () => [...choice.phones.values()], audience });
   restoreDrafts();
   drawHints();
-  byID("publish-event").addEventListener("input", drawHints);
+  byID("publish-event").addEventListener("input", () => {
+    forgetAnswer();
+    drawHints();
+  });
   byID("publish-activity").addEventListener("input", () => {
-    given = "";
+    forgetAnswer();
+    [given, typed] = ["", byID("publish-activity").value];
     keyChanged();
   });
   byID("publish-use-key").addEventListener("click", () => {
@@ -219,8 +234,9 @@ function followSnippets() {
 
 // Puts an event into the form, to be edited or published as it is.
 export function write(key, event) {
+  forgetAnswer();
   byID("publish-activity").value = key;
-  given = "";
+  [given, typed] = ["", ""];
   chooseSample(-1);
   const text = byID("publish-event");
   text.value = JSON.stringify(event, null, 2);
@@ -289,11 +305,17 @@ function nameDraft(text) {
   chooseSample(sampleOf(text));
 }
 
-// Fills the menu of samples. The last one may be made from what the app's code decodes.
+// Fills the menu of samples. The last ones may be made from what the app's code decodes.
 export function drawSamples(about) {
   const menu = byID("publish-sample");
   const names = JSON.stringify(about.samples.map((sample) => sample.name));
+  const wasSample = sampleOf(byID("publish-event").value) >= 0;
   [samples, moments, takenMillis] = [about.samples, about.sampleMoments, Date.now()];
+  // The sample may have gone with the type that it was made from.
+  if (wasSample && !samples.some((sample) => sample.name === begun.name) && document.activeElement !== byID("publish-event")) {
+    begin(Math.max(0, samples.findIndex(isFromApp)));
+    drawHints();
+  }
   renew();
   if (menu.dataset.drawn === names) return;
   menu.dataset.drawn = names;
@@ -309,20 +331,26 @@ let fresh = "";
 function sampleChosen() {
   const [text, key, index] = [byID("publish-event"), byID("publish-activity"), Number(byID("publish-sample").value)];
   if (byID("publish-sample").value === "") return;
-  const [before, keyBefore, givenBefore] = [text.value, key.value, given];
+  const [before, keyBefore, givenBefore, typedBefore] = [text.value, key.value, given, typed];
   const wasOwn = isOwn();
   const wasWritten = before !== "" && sampleOf(before) < 0;
   // A key that is not the shown phone's stays.
   if (wasOwn && key.value !== known.shown()?.activity) given = "";
   const isStart = parse(samples[index]?.text)?.event === "start";
-  if (isStart && (known.of(key.value) || known.audience(key.value))) key.value = fresh = freshKey();
+  forgetAnswer();
+  // A key that somebody typed stays, and so does that of a card that is gone, which a start may put up again.
+  const isTaken = known.of(keyBefore) && known.of(keyBefore).card !== "dismissed" || known.audience(keyBefore);
+  if (isStart && keyBefore !== typed && isTaken) {
+    key.value = fresh = freshKey();
+    say(byID("publish-answer"), `${keyBefore} is in use, and a start needs a key of its own: the key is ${fresh} now.`);
+  }
   // No start was published with the made-up key, so another sample is for the shown phone again.
   else if (!isStart && fresh && key.value === fresh && !known.of(fresh)) given = key.value = known.shown()?.activity || fresh;
   begin(index);
   drawHints();
   // Offer to bring back what somebody had written.
   byID("publish-next").replaceChildren(wasWritten ? el("button", { type: "button", class: "small", onclick: (event) => {
-    [text.value, key.value, given] = [before, keyBefore, givenBefore];
+    [text.value, key.value, given, typed] = [before, keyBefore, givenBefore, typedBefore];
     chooseSample(-1);
     drawHints();
     event.target.remove();

@@ -6,6 +6,8 @@ export class SchemasPanel {
   constructor(chosen, changed) {
     Object.assign(this, { chosen, changed });
     this.text = byID("schema-text");
+    // What the page put into the form; anything else was written by somebody.
+    this.filled = "";
     this.answer = byID("schema-answer");
     this.app = byID("schema-app");
     this.given = [];
@@ -20,6 +22,18 @@ export class SchemasPanel {
 
   // Shows the schemas in force, when somebody opens the view.
   open() { this.change(() => ask("/api/schemas")); }
+
+  // Fetches the schemas, which somebody may have given by a request or in another window. What somebody writes in the form stays.
+  async renew() {
+    try {
+      const given = await ask("/api/schemas");
+      if (JSON.stringify(given) === JSON.stringify(this.given)) return;
+      this.given = given;
+      const isWritten = this.text.value !== this.filled;
+      this.show(!isWritten);
+      if (isWritten) say(this.answer, this.words());
+    } catch { /* the earlier words stay */ }
+  }
 
   path() { return `/api/schemas${this.app.value ? `?app=${encodeURIComponent(this.app.value)}` : ""}`; }
 
@@ -36,6 +50,12 @@ export class SchemasPanel {
   attributes(given) {
     if (given?.kind !== "swift") return "";
     return given.attributesType ? ` A start must bring ${given.attributesType}.` : " The attributes of a start are not checked: paste their type, too.";
+  }
+
+  // What is in force, in words; "": nothing is.
+  words() {
+    const given = this.inForce();
+    return given ? `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.${this.attributes(given)}` : "";
   }
 
   // A sentence about what the phones accept after a schema was removed.
@@ -64,16 +84,13 @@ export class SchemasPanel {
     byID("schema-none").hidden = !given;
     if (!doesFill) return;
     if (given) {
-      this.text.value = given.kind === "swift" ? given.document : JSON.stringify(given.document, null, 2);
-      say(this.answer, `In force: ${this.kind(given)}${given.origin === "page" ? "" : `, ${given.origin}`}.${this.attributes(given)}`);
-    } else {
-      say(this.answer, "");
-      if (!this.text.value) this.beginWithCard();
-    }
+      this.text.value = this.filled = given.kind === "swift" ? given.document : JSON.stringify(given.document, null, 2);
+    } else if (!this.text.value) this.beginWithCard();
+    say(this.answer, this.words());
   }
 
   beginWithCard() {
     const content = this.chosen()?.contentState ?? { status: "On its way", driverName: "Anne", progress: 0.4 };
-    this.text.value = JSON.stringify(content, null, 2);
+    this.text.value = this.filled = JSON.stringify(content, null, 2);
   }
 }

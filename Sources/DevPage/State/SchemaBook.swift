@@ -44,6 +44,7 @@ public final class SchemaBook: Sendable {
     private struct State {
         var ofAll: GivenSchema?
         var ofApps: [String: GivenSchema] = [:]
+        var changeCount = 0
     }
 
     private let state = Mutex(State())
@@ -54,6 +55,7 @@ public final class SchemaBook: Sendable {
     /// - Parameter app: bundle id; `nil`: all apps without a schema of their own.
     func set(_ schema: GivenSchema, app: String?) {
         self.state.withLock { state in
+            state.changeCount += 1
             if let app { state.ofApps[app] = schema } else { state.ofAll = schema }
         }
     }
@@ -62,6 +64,7 @@ public final class SchemaBook: Sendable {
     /// - Returns: whether there was one.
     func remove(app: String?) -> Bool {
         self.state.withLock { state in
+            state.changeCount += 1
             guard let app else {
                 defer { state.ofAll = nil }
                 return state.ofAll != nil
@@ -69,6 +72,9 @@ public final class SchemaBook: Sendable {
             return state.ofApps.removeValue(forKey: app) != nil
         }
     }
+
+    /// Number of changes. A page that has another number asks for the schemas again.
+    var changeCount: Int { self.state.withLock { $0.changeCount } }
 
     /// The schemas by bundle id, as the timeline takes them. An empty id means all apps without a schema of their own.
     var schemas: [String: ContentSchema] {
