@@ -22,6 +22,8 @@ extension Coalescer {
         let pending = memory.slots[slot].pending
         guard pending.isSome, memory.slots[slot].behind.isNone, !memory.slots[slot].isLeaving,
             memory.slots[slot].life != .ending, memory.slots[slot].life != .ended,
+            // A newer event lets a doubted token be tried again.
+            memory.slots[slot].tokenStanding != .doubted,
             memory.slots[slot].openEntry.isSome, memory.slots[slot].applied.isOf(topic: intake.record.topic)
         else { return false }
         let timestamp = intake.timestampSeconds(now: now)

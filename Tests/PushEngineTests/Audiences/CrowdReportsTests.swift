@@ -62,8 +62,7 @@ import Testing
         }
         #expect(reports.newest.counts.due == 244)
     }
-    /// A version that gives way to a newer one is reported at that moment, and again when the last push of the older
-    /// version is answered.
+    /// A version that gives way to a newer one is reported twice: at once, and when its last push is answered.
     @Test func aFormerVersionIsToldTwice() {
         var reports = Self.reports()
         _ = reports.makeReport(isFinished: false, listeners: ListenerCounts(), nowMillis: 1_000)

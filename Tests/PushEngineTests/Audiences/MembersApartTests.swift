@@ -78,7 +78,7 @@ import Testing
     }
 
     // MARK: Failed pushes
-    /// A member whose push failed is owed a retry if the round does not come to it, or if the push was to bring the
+    /// A member whose push failed is owed a retry if the round does not come to it. So is a member whose push had the
     /// newest alert alone. Another failure does not count the member twice.
     @Test(arguments: [false, true], [false, true])
     func whatFailedIsOwedWhereNoRoundComes(isAhead: Bool, isNewestAlone: Bool) {

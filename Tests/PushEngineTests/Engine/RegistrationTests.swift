@@ -304,6 +304,17 @@ import Testing
         #expect(h.counters.isConserved)
     }
 
+    /// The newer event replaces the refused update as a whole, by the short way that most events of a backlog take.
+    @Test func anEventThatReplacesTheRefusedOneTriesItsToken() throws {
+        let h = EngineHarness { $0.settings.outcomePublication = .pushes }
+        h.register(token: "aa01")
+        h.update(1, priority: 10)
+        h.answer(try #require(h.take()), Self.bad)
+        h.advance(6_000)
+        h.update(2, priority: 10)
+        #expect(h.deliver()?.n == 2)
+    }
+
     /// A refused update may expire before a newer event tries the update's token again.
     @Test func anExpiredUpdateLeavesItsDoubtedTokenToTheNext() {
         let h = EngineHarness()

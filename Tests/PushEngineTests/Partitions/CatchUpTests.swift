@@ -3,8 +3,8 @@ import PushEngine
 import PushModel
 import Testing
 
-/// After a takeover no push leaves before the log has been read up to its end at assignment, or the wait for that end
-/// is over. The former owner may have sent any event in the log.
+/// After a takeover no push leaves before the log has been read up to its end at assignment. The wait for that end is
+/// limited. The former owner may have sent any event in the log.
 @Suite struct CatchUpTests {
     /// An engine whose former owner sent two updates in one push without a record, and crashed.
     private static func afterCrash(

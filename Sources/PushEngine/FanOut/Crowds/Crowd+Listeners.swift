@@ -49,8 +49,8 @@ extension Crowd {
         }
         return self.alertStampSeconds > channel.takenAlertStampSeconds
     }
-    /// Waiting members that joined at this time or later are still owed the newest alert by token, although the newest
-    /// version is left to the channel.
+    /// Waiting members that joined at this time or later are still owed the newest alert by token. Their channel brings
+    /// only the newest version.
     ///
     /// If the channel has had the alert, no later broadcast repeats it. All members that wait for the alert are then
     /// still owed it. Otherwise a broadcast may still bring the alert. Only members that joined since the alert's event
