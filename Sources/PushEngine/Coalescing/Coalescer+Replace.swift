@@ -4,8 +4,8 @@ import PushModel
 ///
 /// The short way leaves out the steps of the long way that change nothing for such an event. Whether and when the
 /// update may leave does not depend on its content. The event expires no sooner than the one it replaces, and the slot
-/// is remembered for longer. So a deadline set before can only be too early, and the slot is then looked at once more
-/// than necessary.
+/// is remembered for longer. So a deadline that was set before can only be too early. Its only cost is that the slot is
+/// looked at one more time.
 extension Coalescer {
     /// Takes the event if the short way fits it.
     /// - Returns: `false`: it does not fit, and nothing was changed.

@@ -24,8 +24,8 @@ extension Coalescer {
             return
         }
         if memory.updates[pending].isStart, !memory.updates[failed].isStart {
-            // The failed update was meant for a card whose token has been unregistered since, and the start makes
-            // another card.
+            // The failed update was meant for a card whose token has since been unregistered. The start makes another
+            // card, so it supersedes the failed update.
             memory.updates[pending].mergedCount += memory.updates[failed].mergedCount
             self.supersedeAll(of: failed, into: memory.updates[pending].top.source, in: &memory)
             return memory.updates.release(failed)
@@ -48,12 +48,12 @@ extension Coalescer {
             memory.slots[slot].behind = pending
             return
         }
-        // The pending update comes later, so each of its events is merged into the first update.
+        // Each event of the pending update is merged into the update `first`, because the pending update is later.
         let priority = memory.updates[pending].priority
         let isReplay = memory.updates[pending].containsReplay
         let merged = memory.updates[pending].mergedCount
-        // Events are merged in the order of their arrival. Events that arrived after the newest one come last, because
-        // the device would have ignored them.
+        // Events that arrived before the newest event are merged first, then the newest event. Events that arrived
+        // after it are merged last, because the device would have ignored them as too old.
         let newestArrival = memory.updates[pending].top.arrival
         let under = memory.updates[pending].under
         let later = under.filter { $0.arrival > newestArrival }
@@ -138,8 +138,8 @@ extension Coalescer {
         let (priority, isReplay) = (memory.updates[behind].priority, memory.updates[behind].containsReplay)
         memory.slots[slot].behind = .none
         let (top, under) = (memory.updates[behind].top, memory.updates[behind].under)
-        // Events are merged in the order of their arrival. Events that arrived after the newest one come last, because
-        // the device would have ignored them.
+        // Events that arrived before the newest event are merged first, then the newest event. Events that arrived
+        // after it are merged last, because the device would have ignored them as too old.
         let layers = under.filter { $0.arrival <= top.arrival } + [top] + under.filter { $0.arrival > top.arrival }
         for (index, layer) in layers.enumerated() {
             self.scratchLayer = layer

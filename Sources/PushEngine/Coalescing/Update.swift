@@ -52,7 +52,7 @@ struct Update {
     /// Whether the alert was withdrawn while the update was in flight. If the update is sent again, its content differs
     /// from that of the first attempt.
     var isChangedInFlight = false
-    /// Whether the attempt went to the token before the newest (`TokenStanding.former`).
+    /// Whether the attempt went to the slot's previous token instead of the newest one (`TokenStanding.former`).
     var isToFormerToken = false
 
     var isStart: Bool { !self.start.isEmpty }
@@ -77,8 +77,8 @@ struct Update {
     mutating func countUnansweredAttempt() {
         self.top.mayBeSent = true
         for index in self.under.indices
-        // An alert that was withdrawn during the flight had left with the attempt. A start also left with it, even if
-        // the card shows newer content.
+        // An alert that was withdrawn during the flight had left with the attempt, and may be this event's. The event
+        // of a start counts, too: the attempt may have put up its card, although with newer content.
         where self.isChangedInFlight || self.under[index].isStart || self.top.isShared(with: self.under[index]) {
             self.under[index].mayBeSent = true
         }

@@ -29,8 +29,8 @@ extension Dispatch {
         memory.slots[slot].notBeforeMillis = now.steadyMillis + self.channelDistanceMillis(slot, in: memory)
     }
 
-    /// The distance after this number of steps (`throttleStep`), milliseconds. A doubling that has begun counts in
-    /// full.
+    /// The distance after this number of steps, milliseconds. The configured distance is doubled once for every
+    /// `throttleStep` steps, rounded up.
     /// - Parameter steps: at most `throttleStepsMax`.
     static func channelDistanceMillis(_ distanceMillis: Int64, steps: UInt8) -> Int64 {
         let doublings =

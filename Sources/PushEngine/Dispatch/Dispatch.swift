@@ -75,11 +75,11 @@ struct Dispatch: ~Copyable {
     @inline(__always) func isPassNext(lane: LaneIndex) -> Bool {
         self.lanes[lane].passes.singlesSinceMember >= PassQueue.singlesBetweenMembersMax && self.hasPass(lane: lane)
     }
-    /// Whether a pass of the lane has members to serve.
+    /// Whether a pass of the lane has members to serve, and the lane's gate is open.
     @inline(__always) func hasPass(lane: LaneIndex) -> Bool {
         !self.lanes[lane].passes.isEmpty && !self.lanes[lane].gate.isClosed
     }
-    /// Counts a push of a slot that left while passes of the lane had members to serve.
+    /// Counts a slot's push, if it left while passes of the lane had members to serve.
     @inline(__always) mutating func singleLeft(lane: LaneIndex) {
         if !self.lanes[lane].passes.isEmpty { self.lanes[lane].passes.singlesSinceMember += 1 }
     }

@@ -28,8 +28,8 @@ struct VerdictConsequence: Equatable {
         /// Nothing is wrong with the push as far as is known. It is sent again on another connection, as if it had
         /// never left.
         case goesAgain
-        /// Nothing is wrong with the push, but its route has a fault. The push waits for a short time, and then until
-        /// its route sends again.
+        /// Nothing is wrong with the push. Its route has a fault, or APNs refuses the app's topic. The push waits for a
+        /// short time, and then until its lane may send again.
         case waitsForRoute
         /// Only this push waits, because its token has got too many pushes.
         case waitsForToken

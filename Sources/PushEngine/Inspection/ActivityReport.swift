@@ -41,8 +41,8 @@ public struct ActivityReport: Sendable, Equatable, Encodable {
     public var life: String
     /// Whether APNs has accepted an `end`.
     public var hasEnded: Bool
-    /// `none`, `usable`, `former` (usable: the token before the newest, which APNs has refused), `doubted` (refused,
-    /// perhaps through our own fault) or `dead`.
+    /// `none`, `usable`, `former` (usable: the previous token, because APNs has refused the newest one), `doubted`
+    /// (refused, perhaps through our own fault) or `dead`.
     public var token: String
     /// Environment of the activity's token.
     public var environment: String

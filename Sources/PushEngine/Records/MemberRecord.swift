@@ -18,7 +18,7 @@ struct MemberRecord: Equatable {
     var isFrequent = false
     var isMoved = false
     /// Whether a takeover must not count the join as a late one. The member was in its ring before and was not late, or
-    /// has the newest version from its former ring.
+    /// it got the newest version in its former ring.
     var isKnown = false
     /// Number of the channel that the member listens on, among the crowd's channels in `PassesRecord`; `nil`: it
     /// listens on none.
@@ -30,14 +30,15 @@ struct MemberRecord: Equatable {
     var reference: UInt64 = 0
     /// First position of the last forwarded event about the member; `nil`: none is remembered.
     var origin: Origin?
-    /// First position of the last forwarded event about the member from another partition than that of `origin`.
+    /// First position of the last event about the member that was forwarded from another partition or topic than the
+    /// event of `origin`.
     var formerOrigin: Origin?
     /// Whether this is a former member.
     var hasLeft = false
     /// Whether this is a former member that may have been sent a push of priority 10 for its audience within the hour.
     var hadTens = false
-    /// Stamp of the version whose alert the member is owed; 0: none. The member moved to its ring before it got the
-    /// alert in its former ring.
+    /// Stamp of the version whose alert the member is owed; 0: none. The member left its former ring before it got the
+    /// alert.
     var owedAlertStampSeconds: Int64 = 0
 
     func write(to writer: inout ByteCursor) {

@@ -1,5 +1,5 @@
 /// Hexadecimal digits, in which device tokens are written in APNs paths and in events. Every push encodes a token, so
-/// eight digits are processed at a time, as one word with the first digit in its lowest byte. No branch depends on a
+/// eight or sixteen digits are processed at a time, with the first digit in the lowest byte. No branch depends on a
 /// digit. A token's digits are random, so the processor would predict half of such branches wrong.
 public enum Hex {
     @inlinable static var eachByte: UInt64 { 0x0101_0101_0101_0101 }
@@ -130,8 +130,8 @@ public enum Hex {
         word = (word | word << 16) & 0x0000_FFFF_0000_FFFF
         word = (word | word << 8) & 0x00FF_00FF_00FF_00FF
         let values = (word >> 4 | word << 8) & (Self.eachByte &* 15)
-        // Adding 6 to a value of 10 or more carries into the fifth bit, which marks letters. In ASCII, `a` is 39 more
-        // than the character after `9`.
+        // Adding 6 to a value of 10 or more carries into bit 4, which marks letters. In ASCII, `a` is 39 more than the
+        // character after `9`.
         let letters = (values &+ Self.eachByte &* 6) >> 4 & Self.eachByte
         return values &+ Self.eachByte &* 0x30 &+ letters &* 39
     }

@@ -26,7 +26,7 @@ public enum UTF8Validation {
     @usableFromInline static func sequenceByteCountAtEnd(in bytes: Span<UInt8>, at index: Int) -> Int {
         let lead = bytes[index]
         let byteCount: Int
-        /// The allowed range of the second byte. Only this byte shows overlong forms, surrogates and values above
+        /// The allowed range of the second byte. Later bytes cannot show overlong forms, surrogates or values above
         /// U+10FFFF.
         let second: ClosedRange<UInt8>
         switch lead {

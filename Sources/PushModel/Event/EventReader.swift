@@ -3,7 +3,7 @@
 struct EventReader {
     /// The last second since 1970 that has ten digits, in the year 2286. A larger number is not in seconds.
     static let secondsMax: Int64 = 9_999_999_999
-    /// Maximum number of bytes with which a number without exponent is certainly a finite `Double`.
+    /// A number of at most this many bytes, and without exponent, is certainly a finite `Double`.
     private static let finiteByteCountMax = 300
 
     var cursor = JSONCursor()

@@ -12,8 +12,8 @@ extension EventRules {
         EventRejection(field: "app", reason: "is missing: expected a bundle id, as \(count) apps are configured")
     }
 
-    /// The rejection of an app that is not configured. It names configured apps, and of several the one that was probably
-    /// meant.
+    /// The rejection of an app that is not configured. It names configured apps. If there are several, it also suggests
+    /// one with a similar name.
     /// - Parameter configured: bundle ids of all configured apps.
     @inline(never)
     public static func unknownApp(_ given: Span<UInt8>, configured: [String]) -> EventRejection {

@@ -7,8 +7,8 @@ public enum EventRules {
     /// its newest one. After a stamp that is too far ahead, it would ignore all updates until that time.
     public static let timestampAheadSecondsMax: Int64 = 300
 
-    /// `apns-expiration`, in seconds from now, when the event gives none: 15 minutes for an update, 8 hours for an end.
-    /// APNs keeps a push that long for a phone that is off.
+    /// `apns-expiration`, in seconds from now, when the event gives none: 15 minutes, or 8 hours for an end. APNs keeps
+    /// a push that long for a phone that is off.
     public static func expirationSeconds(of kind: EventKind) -> Int64 { kind == .end ? 8 * 3_600 : 900 }
 
     /// The longest time for which a channel that stores messages is asked to keep one, in seconds. Apple allows 8 hours

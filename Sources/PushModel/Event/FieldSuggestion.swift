@@ -3,8 +3,8 @@ enum FieldSuggestion {
     /// Maximum number of bytes of a name that is compared.
     static let byteCountMax = 48
 
-    /// The element of `names` that is most similar to `name`. `nil` if every element differs by more than capitals,
-    /// underscores, or two slips.
+    /// The element of `names` that is most similar to `name`; `nil` if none is similar. Capitals and underscores make
+    /// no difference. At most two slips are allowed, and fewer in a short name.
     static func nearest(to name: [UInt8], among names: [StaticString]) -> StaticString? {
         guard !name.isEmpty, name.count <= Self.byteCountMax else { return nil }
         let folded = Self.folded(name)

@@ -41,8 +41,8 @@ struct JSONStops {
             return stops
         }
         if bytes.count >= Self.blockByteCount {
-            // The last 64 bytes of the text are searched, and those before `index` are shifted out. At the text's end, the
-            // shift has no effect, but then all bits are set below.
+            // The last 64 bytes of the text are searched, and those before `index` are shifted out. If `index` is the
+            // text's end, the shift has no effect, but the last statement of this function sets all bits.
             stops.rest =
                 Self.stops(in: bytes, at: bytes.count &- Self.blockByteCount)
                 &>> UInt64(truncatingIfNeeded: Self.blockByteCount &- here)

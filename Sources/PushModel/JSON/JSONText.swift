@@ -72,7 +72,7 @@ extension Span where Element == UInt8 {
         return self.endOfShortPlainRun(from: index)
     }
 
-    /// The end of a run of plain characters, found byte by byte. It is used for the last seven bytes of the record.
+    /// The end of a run of plain characters, found byte by byte. It is used when fewer than eight bytes are left.
     @inline(never) private func endOfShortPlainRun(from index: Int) -> Int {
         for index in index..<Swift.max(index, self.count) {
             let byte = self[index]

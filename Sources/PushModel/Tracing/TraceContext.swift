@@ -4,9 +4,9 @@ public struct TraceContext: Sendable, Hashable {
     public var traceIDHigh: UInt64
     /// The second half of the trace's id.
     public var traceIDLow: UInt64
-    /// The id of the span, or of the span below which something is done; not 0.
+    /// The id of the span at this position; not 0.
     public var spanID: UInt64
-    /// Whether a system that had the trace before records it: bit 0 of the flags.
+    /// Bit 0 of the flags: whether an earlier system in the trace records it.
     public var isSampled: Bool
 
     /// A context from the parts of a header.

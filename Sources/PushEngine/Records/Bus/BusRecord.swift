@@ -24,7 +24,8 @@ public enum RoutedKind: UInt8, Sendable, CaseIterable {
     case keptQuestion
     /// The keeper answers whether the channel is kept for an audience.
     case keptAnswer
-    /// A kind that a later release has added. The kind's name is then passed on instead of the record's `traceparent`.
+    /// A kind that a later release has added. For such a record, the engine is given the kind's name instead of the
+    /// header `traceparent`.
     case unknown
 
     /// The header's value; `nil`: an event has no header, and the name of an unknown kind is not kept here.
