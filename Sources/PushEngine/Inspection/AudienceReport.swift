@@ -56,7 +56,7 @@ public struct AudienceReport: Sendable, Equatable, Encodable {
         public var asked: [Int32]
         /// Partitions among `asked` that have sent no report.
         public var missing: [Int32]
-        /// Partitions whose members are still owed the version.
+        /// Partitions that have reported that members are still owed the version.
         public var unfinished: [Int32]
         /// Number of members to which the version was due.
         public var due: UInt64

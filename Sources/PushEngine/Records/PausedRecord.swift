@@ -1,7 +1,7 @@
 import PushModel
 
-/// An operator's stop of the pushes of an audience in a partition, or of all audiences of an app. The record's key is
-/// `h/<bundle id>/<audience id>`; without an audience id it is about the app.
+/// Says that an operator has stopped the pushes of an audience in a partition, or those of all audiences of an app. The
+/// record's key is `h/<bundle id>/<audience id>`; without an audience id it is about the app.
 struct PausedRecord: Equatable {
     /// Offset of the marker of the owner that wrote the record.
     var epoch: Int64

@@ -172,7 +172,7 @@
         }
     }
 
-    /// Moves the last `byteCount` bytes to `index`. The bytes from `index` on move back.
+    /// Moves the last `byteCount` bytes to `index`. The other bytes from `index` on make room for them.
     mutating func moveLast(_ byteCount: Int, to index: Int) {
         for _ in 0..<byteCount {
             let last = self.count - 1

@@ -62,7 +62,7 @@ public enum DecimalDigits {
         unsafe target.storeBytes(of: (Self.eightDigits(value) | Self.zeros).littleEndian, as: UInt64.self)
     }
 
-    /// Writes at most eight digits, without leading zeros. It always stores eight bytes.
+    /// Writes at most eight digits, without leading zeros. It may store eight bytes for a shorter number.
     @inline(__always) @unsafe private static func writeShort(
         _ value: UInt64, to target: UnsafeMutableRawPointer
     ) -> Int {
@@ -109,7 +109,7 @@ public enum DecimalDigits {
         return least &+ (value >= Self.power(least) ? 1 : 0)
     }
 
-    /// 10 to the power of `exponent`, which is 0 to 19.
+    /// 10 to the power of `exponent`, which is 1 to 19. For 0 it is 0, so that `count` counts one digit for zero.
     @inlinable static func power(_ exponent: Int) -> UInt64 {
         switch exponent {
         case 0: 0  // One digit, for zero too.

@@ -42,7 +42,7 @@ extension ByteCursor {
 }
 
 /// Reads what the functions above have written. It throws if a record is cut short or has an impossible count, and
-/// never traps. Nothing is copied, because a restore reads millions of records.
+/// never traps. Only `run` and `bytes` copy anything, because a restore reads millions of records.
 public struct StateReader: ~Escapable {
     @usableFromInline let bytes: Span<UInt8>
     @usableFromInline var index = 0

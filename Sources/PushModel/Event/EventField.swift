@@ -78,7 +78,7 @@ enum EventField: UInt8, CaseIterable {
     }
 
     /// The field named by `range`, which has no escapes. `passName` has handled names in the usual spelling already.
-    /// The remaining names have white space before the colon, or were spelt with escapes.
+    /// A name that reaches this method has white space before the colon, was spelt with escapes, or is unknown.
     static func named(_ range: ByteRange, in bytes: Span<UInt8>) -> Self? {
         Self.allCases.first { bytes.spells($0.name, in: range) }
     }

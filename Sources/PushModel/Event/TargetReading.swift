@@ -190,7 +190,7 @@ extension EventReader {
         return ByteRange(start: start, count: text.count - start)
     }
 
-    /// Reads a channel id in base64, as Apple gives it. It may have any length.
+    /// Reads a channel id in base64, as Apple gives it, with at most `EventDecoder.idByteCountMax` bytes.
     mutating func channel(_ bytes: Span<UInt8>) throws(EventRejection) -> JSONString {
         let string = try self.string(bytes, expected: "a channel id in base64")
         let text = JSONEscape.text(of: string, in: bytes)

@@ -33,8 +33,8 @@ enum JSONGrammar {
         index += text.utf8CodeUnitCount
     }
 
-    /// The end of the number that begins at `start`, and whether the number is whole: without the last two parts of `-?
-    /// (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6).
+    /// The end of the number that begins at `start`, and whether the number has neither fraction nor exponent. A number
+    /// is `-? (0 | 1-9 digit*) (. digit+)? ([eE] [+-]? digit+)?` (RFC 8259 §6).
     @inline(__always) static func numberEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, isWhole: Bool) {
@@ -73,7 +73,7 @@ enum JSONGrammar {
         return index
     }
 
-    /// The end of a string that has a fault at `start`, or a byte that is not plain ASCII.
+    /// The end of the string that has, at `start`, an escape, a byte beyond ASCII, or a fault.
     @inline(never) static func richStringEnd(
         _ bytes: Span<UInt8>, _ start: Int
     ) throws(JSONFault) -> (end: Int, hasEscapes: Bool) {

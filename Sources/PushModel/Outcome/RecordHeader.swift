@@ -7,8 +7,8 @@ public enum RecordHeader: CaseIterable, Sendable {
     /// The epoch of a tombstone's writer. Other records have the epoch in their value, which a tombstone lacks.
     case epoch
     /// The number of owners that a marker's owner knows of, itself included (`FormerOwners.takeoversRead`). The next
-    /// owner uses this number to decide how far its stamps are ahead of former owners' stamps. A marker that is written
-    /// again does not have it.
+    /// owner uses this number to decide how far its stamps are ahead of former owners' stamps. Only a marker that
+    /// confirms its owner's first one, or that repairs a gap, has it.
     case takeovers
     /// The offset up to which `state` had been acknowledged before it was lost. It is on a marker that a command writes
     /// when a person accepts the loss.

@@ -9,7 +9,7 @@ extension BusRecord {
         enum Demand: Equatable {
             /// A channel that keeps messages by this policy is wanted.
             case open(MessageStoragePolicy)
-            /// The life has ended. `content` has to be broadcast again; empty: nothing has to be.
+            /// The life has ended. `content` has to be broadcast again, unless it is empty.
             case ended(content: [UInt8])
             /// The life is forgotten.
             case voided
