@@ -101,12 +101,12 @@ extension Coalescer {
             if wasBehind.isNone {
                 memory.slots[slot].behind = pending
             } else if memory.updates[first].isStart {
-                // A slot has no third update, so `pending` ends. The update behind it has the newest content. The alert
+                // Only two updates may wait, so `pending` ends. The update behind it has the newest content. The alert
                 // of `pending` is dropped for lack of room.
                 self.supersedeAll(of: pending, intoNewestOf: wasBehind, in: &memory)
                 memory.updates.release(pending)
             } else {
-                // A slot has no third update, so `first` ends. `pending` and the update behind it have the newest alert
+                // Only two updates may wait, so `first` ends. `pending` and the update behind it have the newest alert
                 // and the newest content.
                 self.supersedeAll(of: first, intoNewestOf: pending, in: &memory)
                 memory.updates.release(first)

@@ -16,8 +16,8 @@ struct Coalescer: ~Copyable {
     var scratchLayer = Layer()
     /// Events that have ended since the engine last settled them, in order. Empty between two calls of the engine.
     private(set) var endings: [Ending] = []
-    /// Whether events may be replaced in the short ways, which write no outcome record. A test sets this to `false` to
-    /// compare the short ways with the long one.
+    /// Whether events may be replaced in the short ways, which write no outcome record. It is `false` if outcomes
+    /// `superseded` are published. A test also sets it to `false`, to compare the short ways with the long one.
     var takesShorterWays: Bool
     private let addressOnly = AddressOnly()
 
@@ -152,7 +152,7 @@ struct Coalescer: ~Copyable {
         self.putFirst(update, of: slot, in: &memory)
     }
 
-    /// Ends those events beneath the update's newest event that are not newer than `seconds`. The start in
+    /// Ends the events that are beneath the update's newest event and not newer than `seconds`. The start in
     /// `scratchLayer` supersedes these events.
     private mutating func dropUnder(
         of update: UpdateID, notNewerThanStart seconds: Int64, in memory: inout ShardMemory

@@ -102,7 +102,7 @@ extension Dispatch {
                 attempt: attempt, retryAfterSeconds: retryAfterSeconds, millisMax: millisMax,
                 settings: memory.configuration.settings)
     }
-    /// Milliseconds to wait after a failed attempt, if this number of attempts failed before it.
+    /// Milliseconds to wait after a failed attempt. `attempt` is the number of failed attempts before it.
     mutating func backOffMillis(
         attempt: UInt8, retryAfterSeconds: Int64?, millisMax: Int64, settings: EngineSettings
     ) -> Int64 {

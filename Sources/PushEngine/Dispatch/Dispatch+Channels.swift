@@ -7,8 +7,8 @@ extension Dispatch {
     /// How long a broadcast waits for APNs to answer what its channel stores, milliseconds. Afterwards the broadcast
     /// leaves without the answer, and reaches only phones that are on.
     static let questionMillisMax: Int64 = 5_000
-    /// The least time from a question that was given up to the next question, milliseconds. If nobody ever answers,
-    /// only one broadcast waits in that time.
+    /// The least time between giving up a question and asking the next, milliseconds. If nobody ever answers, only one
+    /// broadcast waits in that time.
     static let questionRestMillis: Int64 = 300_000
     /// Number of steps, each a quarter of a doubling, by which a 429 makes a channel's distance longer. Each accepted
     /// broadcast takes one step back.

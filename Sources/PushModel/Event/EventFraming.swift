@@ -57,8 +57,8 @@ struct EventPrefix {
         )
     }
 
-    /// The rejection with a hint that the value may not be JSON, if the fault is in the value after a registry's
-    /// prefix.
+    /// The rejection. If the fault is in a value with a registry's prefix, the rejection also has a hint that the value
+    /// may not be JSON.
     func explained(_ rejection: EventRejection) -> EventRejection {
         guard let number = self.schemaID, rejection.field == "value" else { return rejection }
         return EventRejection(

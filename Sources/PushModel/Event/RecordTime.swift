@@ -1,8 +1,8 @@
 /// Decides whether a Kafka record's own time can be true. A producer's client writes it. Some write seconds, 0, or the
 /// time of a wrong clock.
 ///
-/// An impossible time is replaced by the worker's clock. It does not decide the order of events: see
-/// `Intake.orderSeconds`.
+/// An impossible time is replaced by the time of the worker's clock. The order of events does not depend on the
+/// replacement: see `Intake.orderSeconds`.
 public enum RecordTime {
     /// 2017-01-01 00:00 UTC, seconds since 1970. Live Activities did not exist before, so an earlier time is in other
     /// units or from a wrong clock.

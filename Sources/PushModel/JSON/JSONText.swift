@@ -81,7 +81,7 @@ extension Span where Element == UInt8 {
         return self.count
     }
 
-    /// Sets the top bit of bytes that are not plain. Only the lowest bit set is exact.
+    /// Sets the top bit of bytes that are not plain. Only the lowest of these bits is exact.
     ///
     /// The first XOR moves the quote to just above the control characters, so that one subtraction finds both. The
     /// second subtraction finds the backslash, which an XOR has made zero. A subtraction borrows, and sets a top bit,
@@ -94,7 +94,7 @@ extension Span where Element == UInt8 {
         return (low | backslash | word) & (ones &* 0x80)
     }
 
-    /// Sets the top bit of bytes that are not decimal digits. Only the lowest bit set is exact.
+    /// Sets the top bit of bytes that are not decimal digits. Only the lowest of these bits is exact.
     ///
     /// Digits become 0...9. Adding 0x76 sets the top bit of values from 10 on. A byte carries into the next only if it
     /// had its top bit before, so it is a stop itself.
