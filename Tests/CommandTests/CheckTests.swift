@@ -284,7 +284,7 @@ import Testing
         (#"{"key":"a","value":null}"#, "“value” is null: expected one JSON object"),
         (
             #"{"key":null,"value":{"event":"end"}}"#,
-            "“key” is null: expected the activity, audience or channel id, or a member's token"
+            "“key” is missing: expected the activity, audience or channel id, or a member's token"
         ),
         (
             #"{"key":"","value":{"event":"end"}}"#,

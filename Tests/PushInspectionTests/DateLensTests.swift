@@ -31,19 +31,50 @@ struct DateLensTests {
         }
     }
 
-    @Test(arguments: [
-        ("2026-11-27T17:05:00Z", "send 817491900." as String?), ("2026-11-27T18:05:00+01:00", "send 817491900."),
+    private static let texts: [(String, String?)] = [
+        ("2026-11-27T17:05:00Z", "send 817491900."), ("2026-11-27T18:05:00+01:00", "send 817491900."),
         ("2026-11-27 17:05", "send 817491900 (taken as UTC)."),
         ("2026-11-27T17:05:00", "send 817491900 (taken as UTC)."), ("2026-11-27T12:05:00-05:00", "send 817491900."),
         ("2026-11-27T17:05:00.250Z", "send 817491900."),
         ("1795816269", "your app shows nothing of this push: send 817509069."), ("1795816269000", "send 817509069."),
+        ("1795816269.123456", "send 817509069."), ("20261127T170500Z", "send 817491900."),
+        ("Fri, 27 Nov 2026 17:05:00 +0000", "send 817491900."), ("27 Nov 2026 18:05 +0100", "send 817491900."),
+        ("Fri, 27 Nov 2026 17:05:00 GMT", "send 817491900."), ("2026-11-27 17:05:00 UTC", "send 817491900."),
+        ("2026-11-27 18:05:00 +0100", "send 817491900."), ("2026-11-27 17:05:00 +0000 UTC", "send 817491900."),
+        ("2026-11-27T18:05:00+01:00[Europe/Berlin]", "send 817491900."), ("2026-11-27 17:05:00+00", "send 817491900."),
         ("817509069", nil), ("4915112345678", nil), ("2026-11-27", nil), ("1999-11-27T17:05:00Z", nil),
-        ("2026-13-27T17:05:00Z", nil), ("On its way", nil),
-    ])
+        ("2026-13-27T17:05:00Z", nil), ("On its way", nil), ("Fri, 27 Foo 2026 17:05:00 GMT", nil),
+        ("27.11.2026 17:05", nil), ("1795816269123456", nil), ("817491900000", nil), ("20261127", nil),
+    ]
+
+    @Test(arguments: Self.texts)
     func aDateIsNoText(text: String, advice: String?) {
-        let findings = DateLens.findings(in: .object([.init("eta", .string(text))]))
+        let findings = DateLens.findings(in: .object([.init("note", .string(text))]))
         #expect(findings.map(\.meaning) == (advice == nil ? [] : [.text]))
         if let advice { #expect(findings.first?.advice.hasSuffix(advice) == true, "\(findings)") }
+    }
+
+    private static let named: [(String, String, DateLens.Meaning?)] = [
+        ("estimatedDeliveryTime", "817588800000", .millisecondsSince2001),
+        ("eta", "1795896000123456", .microsecondsSince1970),
+        ("arrives_at", "1795896000123456000", .nanosecondsSince1970),
+        ("ETA", "\"1795896000123456\"", .text), ("matchDate", "\"2026-11-28\"", .text),
+        ("kickoff", "\"817588800000\"", .text),
+        ("phone", "447911123456", nil), ("tweet", "1860000000000000000", nil), ("account", "1795896000123456", nil),
+        ("timeID", "817588800000", nil), ("lookAtMe", "817588800000", nil), ("season", "\"2026-11-28\"", nil),
+        ("remainingTime", "42", nil), ("timestamp", "\"4915112345678\"", nil), ("time", "\"20:00\"", nil),
+    ]
+
+    /// Identifiers and phone numbers have as many digits as a date in small units. Such a number, and a day alone, count
+    /// as dates only if the name says so.
+    @Test(arguments: Self.named)
+    func aNameSaysThatANumberIsADate(name: String, value: String, meaning: DateLens.Meaning?) throws {
+        let content = try JSONTree.parse(Array("{\"\(name)\":[\(value)]}".utf8))
+        let findings = DateLens.findings(in: content)
+        #expect(findings.map(\.meaning) == (meaning.map { [$0] } ?? []))
+        guard let finding = findings.first else { return }
+        #expect(finding.path == "\(name)[0]")
+        #expect(finding.sendSeconds == (value.contains("-") ? 817_516_800 : 817_588_800), "\(finding)")
     }
 
     /// A date in an array has the path that a message about its type has.
@@ -85,6 +116,14 @@ struct DateLensTests {
         #expect(meanings("817491900") == [.secondsSince2001])
         #expect(meanings("1764000000") == [.secondsSince1970])
         #expect(meanings("12") == [.farAway])
+        #expect(meanings("785692800000") == [.millisecondsSince2001])
+        #expect(meanings("1764000000123456") == [.microsecondsSince1970])
+        #expect(meanings("1764000000123456000") == [.nanosecondsSince1970])
+        #expect(
+            advice("12")
+                == "The app decodes a Date here, and reads 2001-01-01 00:00:12 UTC: it counts seconds from 2001.")
+        #expect(advice("300000000000").contains("reads the year 11507:"), "\(advice("300000000000"))")
+        #expect(findings("1764000000123456").first?.momentSeconds == nil, "no calendar has that year")
         #expect(
             advice("1764000000")
                 == "The app decodes a Date here, and reads the year 2056, because it counts from 2001: send 785692800.")

@@ -85,7 +85,7 @@ struct Intake: ~Copyable {
     /// first event.
     @inline(__always) func checkNewKey(_ key: Span<UInt8>) throws(EventRejection) {
         guard self.record.hasKey else {
-            throw EventRejection(field: "key", reason: "is missing: expected the activity id, UTF-8, 1 to 256 bytes")
+            throw EventRules.missingKey
         }
         try EventRules.checkKey(key)
     }

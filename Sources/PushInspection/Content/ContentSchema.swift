@@ -309,7 +309,7 @@ public struct ContentSchema: Equatable, Sendable {
         guard shape.isDate || shape.kinds.contains(.number) || shape.kinds.contains(.integer),
             case .string(let text) = value
         else { return "" }
-        guard let sent = DateLens.sent(for: text) else {
+        guard let sent = DateText.sent(for: text, isDate: shape.isDate) else {
             return shape.isDate && shape.expected.isEmpty ? "; a Date in Swift decodes seconds since 2001" : ""
         }
         let isSaid = shape.isDate && !shape.expected.isEmpty

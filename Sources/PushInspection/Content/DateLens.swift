@@ -18,10 +18,51 @@ public enum DateLens {
         case secondsSince1970
         /// Milliseconds, as JavaScript counts. Swift's default coding reads a year far away.
         case millisecondsSince1970
-        /// Text: in ISO 8601, or digits in quotes. Swift's default coding decodes no date from text.
+        /// Swift's default coding counts from the same year, but in seconds.
+        case millisecondsSince2001
+        case microsecondsSince1970
+        case nanosecondsSince1970
+        /// Text: a date, or digits in quotes. Swift's default coding decodes no date from text.
         case text
         /// The app's type says that the value is a date, and no reading is in a plausible year.
         case farAway
+
+        /// The meanings of a number, the likeliest first. No number has two of them in a plausible year.
+        fileprivate static let ofNumbers: [Self] = [
+            .secondsSince1970, .secondsSince2001, .millisecondsSince1970, .millisecondsSince2001,
+            .microsecondsSince1970, .nanosecondsSince1970,
+        ]
+
+        /// Whether few numbers that are no date look like this. Identifiers and phone numbers have as many digits as the
+        /// other meanings.
+        fileprivate var isCertain: Bool {
+            [.secondsSince1970, .secondsSince2001, .millisecondsSince1970].contains(self)
+        }
+
+        /// How the number counts, in words, such as `milliseconds since 1970`; `a text` if it is none.
+        public var words: String {
+            switch self {
+            case .secondsSince2001, .farAway: "seconds since 2001"
+            case .secondsSince1970: "seconds since 1970"
+            case .millisecondsSince1970: "milliseconds since 1970"
+            case .millisecondsSince2001: "milliseconds since 2001"
+            case .microsecondsSince1970: "microseconds since 1970"
+            case .nanosecondsSince1970: "nanoseconds since 1970"
+            case .text: "a text"
+            }
+        }
+
+        /// The moment of a number that counts like this, seconds since 1970.
+        fileprivate func moment(_ number: Int64) -> Int64 {
+            switch self {
+            case .secondsSince2001, .text, .farAway: number + DateLens.referenceSeconds
+            case .secondsSince1970: number
+            case .millisecondsSince1970: number / 1_000
+            case .millisecondsSince2001: number / 1_000 + DateLens.referenceSeconds
+            case .microsecondsSince1970: number / 1_000_000
+            case .nanosecondsSince1970: number / 1_000_000_000
+            }
+        }
     }
 
     /// One value and its readings.
@@ -51,6 +92,8 @@ public enum DateLens {
         public var sendText: String? {
             self.sendSeconds.map { "\($0)\(self.isTakenAsUTC ? DateLens.takenAsUTC : "")" }
         }
+        /// The year that a phone reads; `nil`: it reads none.
+        public var year: Int64? { self.momentSeconds.map { CivilTime(secondsSince1970: $0).year } }
         /// Whether an app that decodes a `Date` here reads another date than was meant.
         public var isTrouble: Bool { self.meaning != .secondsSince2001 }
     }
@@ -77,47 +120,17 @@ public enum DateLens {
     /// What follows the number to send for a text without a zone.
     static let takenAsUTC = " (taken as UTC)"
 
-    /// What to send for a date that a server wrote as text, seconds since 2001; `nil`: the text is no date.
-    /// - Returns: the seconds, and whether the text names no zone, so that it was taken for UTC.
-    static func sent(for text: String) -> (seconds: Int64, isTakenAsUTC: Bool)? {
-        guard let seconds = Self.seconds2001(ofText: text) else {
-            return Self.seconds2001(ofDigits: text).map { ($0, false) }
-        }
-        let hasZone = text.contains { $0 == "Z" || $0 == "z" || $0 == "+" } || text.dropFirst(10).contains("-")
-        return (seconds, !hasZone)
-    }
-
-    /// What to send for a moment in ISO 8601, seconds since 2001; `nil`: the text is not such a moment in a plausible
-    /// year.
-    static func seconds2001(ofText text: String) -> Int64? {
-        guard
-            let found = try?
-                /(\d{4})-(\d\d)-(\d\d)[Tt ](\d\d):(\d\d)(?::(\d\d)(?:[.,]\d+)?)?(?:[Zz]|([+-])(\d\d):?(\d\d))?/
-                .wholeMatch(in: text)
-        else { return nil }
-        func number(_ digits: Substring?) -> Int64 { digits.flatMap { Int64($0) } ?? 0 }
-        let parts = found.output
-        guard (1...12).contains(number(parts.2)), (1...31).contains(number(parts.3)), number(parts.4) < 24 else {
-            return nil
-        }
-        let offset = (number(parts.8) * 60 + number(parts.9)) * (parts.7 == "-" ? -60 : 60)
-        let seconds =
-            CivilTime.seconds(year: number(parts.1), month: number(parts.2), day: number(parts.3))
-            + number(parts.4) * 3_600 + number(parts.5) * 60 + number(parts.6) - offset
-        return Self.isOfOurYears(seconds) ? seconds - Self.referenceSeconds : nil
-    }
-
-    /// What to send for a moment since 1970 whose digits are in quotes; `nil`: the text is not such a moment. Digits
-    /// that count from 2001 are not taken for a moment, because many order numbers have as many digits.
-    static func seconds2001(ofDigits text: String) -> Int64? {
-        guard [10, 13].contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
-            let value = Double(text), let found = Self.finding(value, spelling: text, path: ""), found.isTrouble
-        else { return nil }
-        return found.sendSeconds
+    /// The number to send in place of one that the app reads as another date than was meant, seconds since 2001; `nil`:
+    /// the number is right, or no reading is in a plausible year.
+    /// - Parameter isDate: whether the app has a date there, or the value's name says so.
+    static func trouble(of value: Double, isDate: Bool) -> Int64? {
+        guard let meaning = Self.meaning(of: value, isDate: isDate), meaning != .secondsSince2001 else { return nil }
+        return meaning.moment(Int64(value)) - Self.referenceSeconds
     }
 
     private static func visit(
-        _ tree: JSONTree, path: String, _ shape: ContentSchema.Shape?, isExact: Bool, _ findings: inout [Finding]
+        _ tree: JSONTree, path: String, name: String = "", _ shape: ContentSchema.Shape?, isExact: Bool,
+        _ findings: inout [Finding]
     ) {
         guard findings.count < Self.findingsMax else { return }
         func below(_ name: String) -> String { path.isEmpty ? name : "\(path).\(name)" }
@@ -125,22 +138,26 @@ public enum DateLens {
         case .object(let members):
             for member in members {
                 Self.visit(
-                    member.value, path: below(member.name), shape?.member(member.name), isExact: isExact, &findings)
+                    member.value, path: below(member.name), name: member.name, shape?.member(member.name),
+                    isExact: isExact, &findings)
             }
         case .array(let elements):
             for (index, element) in elements.enumerated() {
-                Self.visit(element, path: "\(path)[\(index)]", shape?.items.first, isExact: isExact, &findings)
+                Self.visit(
+                    element, path: "\(path)[\(index)]", name: name, shape?.items.first, isExact: isExact, &findings)
             }
         case .number(let spelling):
             let isDate = shape?.isDate ?? false
             guard isDate || !isExact, let value = tree.double else { break }
-            let found = Self.finding(value, spelling: spelling, path: path, isDate: isDate)
-            let far = isDate ? Self.farAway(value, spelling: spelling, path: path) : nil
-            if let finding = found ?? far { findings.append(finding) }
+            if let meaning = Self.meaning(of: value, isDate: isDate || DateName.isOfDate(name)) {
+                findings.append(Self.finding(meaning, Int64(value), spelling: spelling, path: path, isDate: isDate))
+            } else if isDate {
+                findings.append(Self.farAway(value, spelling: spelling, path: path))
+            }
         case .string(let text):
             // A value that the app reads as text is not a date.
             guard shape.map({ $0.kinds.isEmpty }) ?? !isExact,
-                let sent = Self.sent(for: text)
+                let sent = DateText.sent(for: text, isDate: DateName.isOfDate(name))
             else { break }
             var finding = Finding(
                 path: path, spelling: text, meaning: .text, since1970: nil, since2001: nil, advice: "",
@@ -153,58 +170,53 @@ public enum DateLens {
         }
     }
 
-    /// - Parameter isDate: whether the app is known to decode a `Date` here.
-    private static func finding(_ value: Double, spelling: String, path: String, isDate: Bool = false) -> Finding? {
+    /// Beyond this no calendar of an app shows a date.
+    private static let momentSecondsMax = 4e12
+
+    /// What the number was probably meant to be; `nil`: no reading is in a plausible year.
+    /// - Parameter isDate: whether the app has a date there, or the value's name says so. Otherwise only meanings count
+    ///   that are certain.
+    private static func meaning(of value: Double, isDate: Bool) -> Meaning? {
         // Beyond these values no reading has a year in range, and a conversion could trap.
-        guard value >= 0, value < 4e12 else { return nil }
-        let seconds = Int64(value)
-        let meaning: Meaning
-        if Self.isOfOurYears(seconds) {
-            meaning = .secondsSince1970
-        } else if Self.isOfOurYears(seconds + Self.referenceSeconds) {
-            meaning = .secondsSince2001
-        } else if Self.isOfOurYears(seconds / 1_000) {
-            meaning = .millisecondsSince1970
-        } else {
-            return nil
+        guard value >= 0, value < 4e18 else { return nil }
+        return Meaning.ofNumbers.first {
+            (isDate || $0.isCertain) && Self.isOfOurYears($0.moment(Int64(value)))
         }
-        let onThePhone = Self.reading(seconds + Self.referenceSeconds)
+    }
+
+    /// - Parameter isDate: whether the app is known to decode a `Date` here.
+    private static func finding(
+        _ meaning: Meaning, _ number: Int64, spelling: String, path: String, isDate: Bool
+    ) -> Finding {
+        let moment = number + Self.referenceSeconds
         return Finding(
-            path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(seconds),
-            since2001: onThePhone, advice: Self.advice(meaning, seconds: seconds, isDate: isDate),
-            sendSeconds: Self.sendSeconds(meaning, seconds: seconds),
-            momentSeconds: seconds + Self.referenceSeconds)
+            path: path, spelling: spelling, meaning: meaning, since1970: Self.reading(number),
+            since2001: Self.reading(moment), advice: Self.advice(meaning, number, isDate: isDate),
+            sendSeconds: meaning.moment(number) - Self.referenceSeconds,
+            momentSeconds: Double(number) < Self.momentSecondsMax ? moment : nil)
     }
 
     private static func farAway(_ value: Double, spelling: String, path: String) -> Finding {
-        let seconds = abs(value) < 4e12 ? Int64(value) + Self.referenceSeconds : nil
-        let year = seconds.map { "the year \(CivilTime(secondsSince1970: $0).year)" } ?? "no year of a calendar"
+        let seconds = abs(value) < Self.momentSecondsMax ? Int64(value.rounded(.down)) + Self.referenceSeconds : nil
+        let date = seconds.map { Self.reading($0) ?? "the year \(CivilTime(secondsSince1970: $0).year)" }
         return Finding(
             path: path, spelling: spelling, meaning: .farAway, since1970: nil, since2001: seconds.flatMap(Self.reading),
-            advice: "The app decodes a Date here, and reads \(year): it counts seconds from 2001.",
-            sendSeconds: nil, momentSeconds: seconds)
+            advice: "The app decodes a Date here, and reads \(date ?? "no year of a calendar"): it counts seconds "
+                + "from 2001.", sendSeconds: nil, momentSeconds: seconds)
     }
 
-    private static func sendSeconds(_ meaning: Meaning, seconds: Int64) -> Int64 {
-        switch meaning {
-        case .millisecondsSince1970: seconds / 1_000 - Self.referenceSeconds
-        case .secondsSince1970: seconds - Self.referenceSeconds
-        case .secondsSince2001, .text, .farAway: seconds
-        }
-    }
-
-    private static func advice(_ meaning: Meaning, seconds: Int64, isDate: Bool) -> String {
-        let send = Self.sendSeconds(meaning, seconds: seconds)
-        let year = CivilTime(secondsSince1970: seconds + Self.referenceSeconds).year
+    private static func advice(_ meaning: Meaning, _ number: Int64, isDate: Bool) -> String {
+        let moment = meaning.moment(number)
+        let send = moment - Self.referenceSeconds
+        let year = CivilTime(secondsSince1970: number + Self.referenceSeconds).year
         switch meaning {
         case .secondsSince2001: return "This is right for a Date in Swift."
         case .secondsSince1970:
             return isDate
                 ? "The app decodes a Date here, and reads the year \(year), because it counts from 2001: send \(send)."
                 : "A Date in Swift reads the year \(year), because it counts from 2001. If this is a Date, send \(send)."
-        case .millisecondsSince1970:
-            let moment = CivilTime(secondsSince1970: seconds / 1_000).minuteText
-            let looks = "This looks like milliseconds since 1970 (\(moment)). "
+        case .millisecondsSince1970, .millisecondsSince2001, .microsecondsSince1970, .nanosecondsSince1970:
+            let looks = "This looks like \(meaning.words) (\(CivilTime(secondsSince1970: moment).minuteText)). "
             return isDate
                 ? looks + "The app decodes a Date here, and reads the year \(year): it counts seconds from 2001. "
                     + "Send \(send)."
@@ -214,13 +226,33 @@ public enum DateLens {
         }
     }
 
-    private static func isOfOurYears(_ seconds: Int64) -> Bool {
+    static func isOfOurYears(_ seconds: Int64) -> Bool {
         Self.years.contains(CivilTime(secondsSince1970: seconds).year)
     }
 
     private static func reading(_ seconds: Int64) -> String? {
         let time = CivilTime(secondsSince1970: seconds)
-        return time.year <= 9_999 ? time.text : nil
+        return (1...9_999).contains(time.year) ? time.text : nil
+    }
+}
+
+/// Says whether the name of a value says that the value is a date.
+enum DateName {
+    private static let words: Set<String> = [
+        "date", "dates", "datetime", "time", "times", "timestamp", "day", "eta", "etd", "until", "deadline", "due",
+        "expires", "expiry", "expiration", "since", "starts", "ends", "arrives", "arrival", "departs", "departure",
+        "kickoff",
+    ]
+    /// Last words that say that the value is something else, whatever stands before.
+    private static let others: Set<String> = ["id", "ids", "number", "phone", "code", "zone"]
+
+    /// Whether a word of the name says so, as in `estimatedDeliveryTime`, `starts_at` or `eta`.
+    static func isOfDate(_ name: String) -> Bool {
+        let words = name.replacing(/[a-z][A-Z]/) { "\($0.output.prefix(1)) \($0.output.suffix(1))" }
+            .split { !$0.isLetter }.map { $0.lowercased() }
+        guard let last = words.last, !Self.others.contains(last) else { return false }
+        // “At” stands for a time only at the end, as in `arrivesAt`.
+        return last == "at" || words.contains(where: Self.words.contains)
     }
 }
 

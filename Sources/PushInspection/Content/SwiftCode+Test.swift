@@ -113,8 +113,8 @@ extension SwiftCode {
         case .bool where shape.kinds.contains(.boolean): return Self.expected(value)
         case .number(let spelling) where shape.isDate:
             // Expect the date that was probably meant, so that the test fails until the server counts from 2001.
-            let doubt = DateLens.findings(in: value).first { $0.isTrouble }
-            return "Date(timeIntervalSinceReferenceDate: \(doubt?.sendSeconds.map(String.init) ?? spelling))"
+            let meant = value.double.flatMap { DateLens.trouble(of: $0, isDate: true) }
+            return "Date(timeIntervalSinceReferenceDate: \(meant.map(String.init) ?? spelling))"
         case .number(let spelling) where shape.swiftType == "Decimal": return "Decimal(string: \"\(spelling)\")"
         case .number(let spelling) where shape.kinds.contains(.number): return spelling
         case .number(let spelling) where shape.kinds.contains(.integer):

@@ -46,10 +46,7 @@ public struct EventReading: Equatable, Sendable {
         let name = (self.shown?["event"] ?? self.shown?["data"]?["event"])?.plainText
         self.kind = EventKind.allCases.first { $0.name.description == name }
         do throws(EventRejection) {
-            guard let key else {
-                throw EventRejection(
-                    field: "key", reason: "is null: expected the activity, audience or channel id, or a member's token")
-            }
+            guard let key else { throw EventRules.missingKey }
             try EventRules.checkKey(key.span)
             guard let value else { throw EventRejection(field: "value", reason: "is null: expected one JSON object") }
             var decoded = DecodedEvent()

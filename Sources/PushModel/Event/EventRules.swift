@@ -16,6 +16,12 @@ public enum EventRules {
     /// Apple's.
     public static let broadcastStoredSecondsMax: Int64 = 8 * 3_600 - 300
 
+    /// The rejection of a record without a key.
+    public static var missingKey: EventRejection {
+        EventRejection(
+            field: "key", reason: "is missing: expected the activity, audience or channel id, or a member's token")
+    }
+
     /// Checks a record's key, which must be 1 to 256 bytes of UTF-8. A key to which a serializer has added bytes is
     /// rejected. The bytes cannot be removed here, because the producer has chosen the partition by the whole key.
     public static func checkKey(_ key: Span<UInt8>) throws(EventRejection) {

@@ -56,6 +56,17 @@ struct ExplainAdviceTests {
         for text in next(Table.slot()) + next(Table.slot(token: nil)) { #expect(!text.contains("start"), "\(text)") }
     }
 
+    /// What the members got is in records with other keys. The advice is the command that finds those of this audience,
+    /// from before its event on.
+    @Test(arguments: [(39, "1h"), (3_530, "1h"), (3_600, "2h"), (86_400, "25h")] as [(Int64, String)])
+    func theRecordsOfOneAudienceAreLookedFor(ago: Int64, since: String) {
+        let outcome = Table.outcome("fanned-out") { $0.place = Table.place("outcomes", 7, ago: ago) }
+        let verdict = ExplainVerdict.decide(
+            Table.facts([Table.event()], Table.slot { $0.isAudience = true }, [outcome]))
+        #expect(verdict.cause == .audience)
+        #expect(verdict.next[1].contains("tail --key order-7 --since \(since) --no-follow"), "\(verdict)")
+    }
+
     /// An audience that has ended is not revived by a registration.
     @Test func aNewLifeOfAnAudienceBeginsWithAStart() {
         func text(isAudience: Bool) -> String {

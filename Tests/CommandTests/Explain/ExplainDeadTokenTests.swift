@@ -147,6 +147,48 @@ struct ExplainDeadTokenTests {
         #expect(decide { $0.isAudience = true }.allSatisfy { !$0.next.contains { $0.contains("is still up") } })
     }
 
+    /// A token that APNs calls bad never was a good one. The advice after the event was given up is that of the wait. A
+    /// card that has gone from the phone is thought of first only if the token has been good, or has died.
+    @Test func aTokenOfAnotherEnvironmentIsThoughtOfAfterTheWait() {
+        func next(_ reason: String?, status: Int? = nil, acceptedSeconds: Int64? = nil) -> [String] {
+            let slot = Table.slot {
+                $0.tokenIsDead = true
+                $0.lastAcceptedSeconds = acceptedSeconds
+            }
+            let outcome = Table.outcome("rejected") { ($0.reason, $0.status) = (reason, status) }
+            let verdict = ExplainVerdict.decide(Table.facts([Table.event()], slot, [outcome]))
+            #expect(verdict.cause == .tokenDead)
+            return verdict.next
+        }
+        let givenUp = "the token is dead and no other was registered in time"
+        let elsewhere = "environment or app is wrong"
+        let bad = next("BadDeviceToken", status: 400)
+        #expect(bad[0].contains(elsewhere) && !bad.contains { $0.contains("nothing needs to be done") }, "\(bad)")
+        #expect(next(givenUp)[0].contains(elsewhere) && next(givenUp)[2].contains("swiped"), "\(next(givenUp))")
+        let used = next(givenUp, acceptedSeconds: 1_699_999_000)
+        #expect(used[0].contains("swiped") && used[2].contains(elsewhere), "\(used)")
+        for dead in [next("Unregistered"), next(nil, status: 410)] {
+            #expect(dead[0].contains("swiped") && !dead.contains { $0.contains(elsewhere) }, "\(dead)")
+        }
+    }
+
+    /// A start has its environment in `to`, where other events rely on the registration.
+    @Test(arguments: [
+        ("start", true, "BadDeviceToken", "environment in the event's 'to'", "current push-to-start token"),
+        ("update", true, "no reason", "environment in the event's 'to'", "current token"),
+        ("update", false, "BadDeviceToken", "environment in 'register'", "current token"),
+        ("start", true, "Unregistered", "The token is dead. Forget it", "current push-to-start token"),
+    ])
+    func theEnvironmentIsWhereTheTokenIs(
+        kind: String, bringsToken: Bool, reason: String, place: String, token: String
+    ) {
+        let event = Table.event(kind) { $0.bringsToken = bringsToken }
+        let outcome = Table.outcome("rejected") { $0.reason = reason }
+        let verdict = ExplainVerdict.decide(Table.facts([event], nil, [outcome]))
+        #expect(verdict.cause == .rejected && verdict.next.count == 1)
+        #expect(verdict.next[0].contains(place) && verdict.next[0].contains(token), "\(verdict)")
+    }
+
     /// After a takeover the wait for a token begins again. So the wait ends at the earliest at the moment that follows
     /// from the records.
     @Test func theEndOfAWaitIsTheEarliest() {

@@ -214,7 +214,7 @@ struct ExplainLettersTests {
         let verdict = ExplainVerdict.decide(facts)
         #expect(verdict.cause == .refusedByAPNs)
         #expect(verdict.sentence.hasSuffix("to one member of the audience, or more: 413 PayloadTooLarge."))
-        #expect(verdict.next[0].contains("--outcome audience"))
+        #expect(verdict.next[0].contains("tail --key order-7 --since 1h --no-follow"))
         #expect(verdict.next[1].contains("do not publish the event again"))
     }
 

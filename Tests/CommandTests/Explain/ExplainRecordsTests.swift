@@ -31,6 +31,15 @@ struct ExplainRecordsTests {
         #expect(event.eventID == "order-7-ready")
         #expect(event.app == "a.b" && event.source == event.place.position)
         #expect(event.doubtfulDates == ["eta = 1795632500 (seconds since 1970; send 817325300)"])
+        #expect(!event.bringsToken)
+    }
+
+    /// A start has its token in `to`.
+    @Test func aStartIsRead() throws {
+        let value =
+            "{\"event\":\"start\",\"to\":{\"start-token\":\"ab\"},\"attributes-type\":\"P\",\"attributes\":{\"placed\":1795632500},\"content-state\":{},\"alert\":{\"title\":\"t\",\"body\":\"b\"}}"
+        let event = try #require(Self.records.event(Self.record(value), topic: "events", isRouted: false))
+        #expect(event.event == "start" && event.bringsToken)
     }
 
     /// Dates in the attributes of a start are found like those in its content.

@@ -118,6 +118,31 @@ struct TailTests {
         #expect(lines.allSatisfy { $0.count <= 120 }, "\(lines)")
     }
 
+    /// A key may have no outcome because its event waits. `tail` says so before it names a similar key.
+    @Test func aKeyWithoutAnOutcomeMayWait() {
+        func lines(_ filter: TailFilter, _ values: String...) -> [String] {
+            var vain = ReadInVain()
+            for value in values { #expect(filter.take(Self.record(value), vain: &vain) == nil) }
+            return TailAdvice.lines(filter, nil, vain, in: "o", since: "then", command: { "<\($0)>" })
+        }
+        let advice = "The key may have no outcome yet: <explain order-8> says what it waits for."
+        #expect(
+            lines(TailFilter(key: "order-8"), Self.delivered) == [
+                "1 record of o read, and none matches --key order-8", advice, "--key: did you mean order-7?",
+            ])
+        #expect(lines(TailFilter(key: "order-8")) == ["nothing in o since then", advice])
+        // The key has outcomes, so it does not wait for its first.
+        #expect(
+            lines(TailFilter(key: "order-7", outcomes: ["late"]), Self.delivered) == [
+                "1 record of o read, and none matches --key order-7 and --outcome late"
+            ])
+        #expect(
+            lines(TailFilter(key: "order-7"), #"{"event":"end"}"#) == [
+                "1 record of o read, and none is an outcome: is it another topic?"
+            ])
+        #expect(lines(TailFilter(key: "order-8", eventID: "e"), Self.delivered).count == 3, "the id has its own advice")
+    }
+
     /// The suggested commands contain the key and the id that were asked for, quoted for a shell.
     @Test func adviceHasTheKeyAndTheIDThatWereAskedFor() {
         var vain = ReadInVain()
@@ -256,7 +281,8 @@ struct TailTests {
             TailFilter(key: "order-8"),
             "3 records of o read, and none matches --key order-8; --key: did you mean order-7?"
         ),
-        (TailFilter(outcomes: ["late"]), "3 records of o read, and none matches"),
+        (TailFilter(outcomes: ["late"]), "3 records of o read, and none matches --outcome late"),
+        (TailFilter(outcomes: ["late", "expired"]), "3 records of o read, and none matches --outcome expired or late"),
         (TailFilter(sinceMillis: .max), "nothing in o since ten to"),
     ])
     func whatIsReadInVainIsSaid(filter: TailFilter, sentence: String) {

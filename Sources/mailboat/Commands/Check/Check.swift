@@ -24,13 +24,15 @@ struct Check: ParsableCommand {
             is shown as the push that each member would get, with the production host; a worker uses that of each member's environment. An \
             event that a worker would put on the dead-letter topic is shown with the reason it would get there. Nothing is sent, and only the \
             configuration's apps and their environments count: merging, budgets and the life of an activity are left out. Tokens are shown shortened. A warning \
-            names values of a content-state that look like dates but that Swift's Date would read as another time.
+            names values of a content-state, and of a start's attributes, that look like dates but that Swift's Date would read as another \
+            time.
 
             With --format json each line is an object with line (where the event begins), verdict (taken or refused), reason, and as 'text' the \
             lines that a person sees. A taken event has its warnings as 'warnings', too.
 
-            With --content-schema an event is refused, too, if the app could not decode its content-state: a worker sends it, and the \
-            phone shows nothing.
+            With --content-schema YourAttributes.swift, the names, types and dates of a content-state are judged by your app's type. An event \
+            is refused, too, if the app could not decode it: a worker sends it, and the phone shows nothing. Warnings are then about the \
+            type's dates. Without the option, names and types are not judged, and a warning goes by what the value and its name look like.
 
             Exit status: 0 when every event is good, 1 when one is refused or the file cannot be read, with --strict also when there is a \
             warning, 64 when the command line is wrong.
@@ -112,7 +114,14 @@ struct Check: ParsableCommand {
             }
         }
         StandardError.print("\(input.name): \(tally.text)")
+        if !self.quiet, let hint = Self.schemaHint(check) { StandardError.print(hint) }
         if !tally.isGood(isStrict: self.strict) { throw ExitCode(1) }
+    }
+
+    /// Names the option that judges content by the app's type; `nil`: it was given, or no event has content.
+    static func schemaHint(_ check: EventCheck) -> String? {
+        guard check.schema == nil, check.contentCount > 0 else { return nil }
+        return "names and types in content-state not judged: --content-schema YourAttributes.swift does that"
     }
 
     /// Counts of all events of the input.

@@ -27,6 +27,8 @@ struct EventCheck {
     /// Keys of records that joined an audience.
     private var members: Set<[UInt8]> = []
     private var event = DecodedEvent()
+    /// Number of events so far that a worker would take and that have a `content-state`.
+    private(set) var contentCount = 0
 
     /// How the line of a warning begins.
     private static let warningStart = "(warning: "
@@ -48,8 +50,7 @@ struct EventCheck {
             if let key = record.key {
                 try EventRules.checkKey(key.span)
             } else if !record.isBare {
-                throw EventRejection(
-                    field: "key", reason: "is null: expected the activity, audience or channel id, or a member's token")
+                throw EventRules.missingKey
             }
             guard let value = record.value else {
                 throw EventRejection(field: "value", reason: "is null: expected one JSON object")
@@ -137,7 +138,7 @@ struct EventCheck {
         return "audience “\(TokenText.shortened(id))”"
     }
 
-    private func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
+    private mutating func request(_ record: RecordText, value: [UInt8]) throws(EventRejection) -> [String] {
         let recordSeconds =
             record.timestampMillis.map {
                 RecordTime.believed(millis: $0, nowMillis: self.nowSeconds * 1_000) / 1_000
@@ -146,6 +147,7 @@ struct EventCheck {
         try EventRules.checkContent(
             self.event, value: value.span, eventSeconds: stampSeconds, nowSeconds: self.nowSeconds)
         let state = Array(value[self.event.contentStateInValue.range])
+        if !state.isEmpty { self.contentCount += 1 }
         if !state.isEmpty, let content = try? JSONTree.parse(state), let fault = self.schema?.fault(in: content) {
             throw EventRejection(field: "content-state", reason: "does not fit --content-schema: \(fault)")
         }
@@ -171,10 +173,10 @@ struct EventCheck {
         if self.event.kind == .start, self.event.staleDateSeconds ?? .max <= self.nowSeconds {
             rest.append("(not sent, but expired: its stale-date is over, and a phone shows no card that begins stale)")
         }
-        for date in DoubtfulDates.find(inContentState: state, schema: self.schema) {
-            rest.append(
-                "\(Self.warningStart)\(date) looks like a date, and Swift's Date is a number of seconds since 2001)")
-        }
+        let warnings = DoubtfulDates.warnings(
+            inContentState: state, attributes: Array(value[self.event.attributesInValue.range]), schema: self.schema,
+            nowSeconds: self.nowSeconds)
+        for warning in warnings { rest.append("\(Self.warningStart)\(warning))") }
         if self.event.withdrawsAlert { rest.append("(an alert that has not been sent yet is withdrawn)") }
         return head + rest
     }

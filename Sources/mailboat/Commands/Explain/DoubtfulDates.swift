@@ -6,31 +6,45 @@ enum DoubtfulDates {
     /// Maximum number of values that are named.
     static let shownMax = 3
 
-    /// Paths, values and what to send, such as `eta = 1764093600 (seconds since 1970; send 785786400)`. Empty if the
-    /// text is not JSON.
-    /// - Parameter schema: what the app expects; `nil`: not known.
-    static func find(inContentState bytes: [UInt8], schema: ContentSchema? = nil) -> [String] {
-        guard let content = try? JSONTree.parse(bytes) else { return [] }
-        return DateLens.findings(in: content, schema: schema).filter(\.isTrouble).prefix(Self.shownMax).map(Self.text)
+    /// Paths, values and what to send, such as `eta = 1764093600 (seconds since 1970; send 785786400)`. Paths in
+    /// attributes begin with `attributes`.
+    static func find(inContentState state: [UInt8], attributes: [UInt8] = []) -> [String] {
+        Self.findings(inContentState: state, attributes: attributes, schema: nil).map(Self.text)
+    }
+
+    /// A warning for each value.
+    /// - Parameters:
+    ///   - schema: what the app expects; `nil`: not known.
+    ///   - nowSeconds: the clock, seconds since 1970.
+    static func warnings(
+        inContentState state: [UInt8], attributes: [UInt8] = [], schema: ContentSchema?, nowSeconds: Int64
+    ) -> [String] {
+        Self.findings(inContentState: state, attributes: attributes, schema: schema).map { finding in
+            guard finding.meaning == .farAway else {
+                return "\(Self.text(finding)) looks like a date, and Swift's Date is a number of seconds since 2001"
+            }
+            let reading = finding.since2001 ?? finding.year.map { "the year \($0)" } ?? "no year of a calendar"
+            return "\(finding.path) = \(finding.spelling) as a Date is \(reading): expected seconds since 2001, "
+                + "which are \(nowSeconds - DateLens.referenceSeconds) now"
+        }
+    }
+
+    /// Findings in texts. A text that is not JSON has none.
+    private static func findings(
+        inContentState state: [UInt8], attributes: [UInt8], schema: ContentSchema?
+    ) -> [DateLens.Finding] {
+        let inState = (try? JSONTree.parse(state)).map { DateLens.findings(in: $0, schema: schema) } ?? []
+        let inAttributes =
+            (try? JSONTree.parse(attributes)).map { DateLens.findings(inAttributes: $0, schema: schema) } ?? []
+        return Array((inState + inAttributes).filter(\.isTrouble).prefix(Self.shownMax))
     }
 
     /// How the path of a value in `attributes` begins.
     static let attributesStart = "attributes."
 
-    /// Paths, values and what to send, of the `attributes` of a start. Empty if the text is not JSON.
-    /// - Parameter schema: what the app expects; `nil`: not known.
-    static func find(inAttributes bytes: [UInt8], schema: ContentSchema? = nil) -> [String] {
-        guard let attributes = try? JSONTree.parse(bytes) else { return [] }
-        return DateLens.findings(inAttributes: attributes, schema: schema).filter(\.isTrouble).prefix(Self.shownMax)
-            .map(Self.text)
-    }
-
     private static func text(_ finding: DateLens.Finding) -> String {
-        let isText = finding.meaning == .text
-        let value = isText ? "\"\(finding.spelling)\"" : finding.spelling
-        let kind =
-            isText
-            ? "a text" : finding.meaning == .millisecondsSince1970 ? "milliseconds since 1970" : "seconds since 1970"
-        return "\(finding.path) = \(value) (\(kind)\(finding.sendText.map { "; send \($0)" } ?? ""))"
+        let value = finding.meaning == .text ? "\"\(finding.spelling)\"" : finding.spelling
+        return
+            "\(finding.path) = \(value) (\(finding.meaning.words)\(finding.sendText.map { "; send \($0)" } ?? ""))"
     }
 }

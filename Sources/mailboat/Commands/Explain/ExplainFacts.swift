@@ -38,6 +38,8 @@ struct ExplainFacts: Equatable, Encodable {
         var staleDateSeconds: Int64?
         var expiresSeconds: Int64?
         var hasAlert = false
+        /// Whether the event has the token in its own `to`. Any other event's token was registered.
+        var bringsToken = false
         /// Whether the event registers a token for an audience.
         var isMembership = false
         /// The audience that the event names; `nil`: none.

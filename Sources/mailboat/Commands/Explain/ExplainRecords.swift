@@ -57,12 +57,10 @@ struct ExplainRecords {
         event.staleDateSeconds = decoded.staleDateSeconds
         event.expiresSeconds = decoded.expiresSeconds
         event.hasAlert = !decoded.alertInValue.isEmpty
+        event.bringsToken = [.token, .startToken].contains(decoded.target)
         event.doubtfulDates = DoubtfulDates.find(
-            inContentState: Array(value[decoded.contentStateInValue.range]))
-        if decoded.kind == .start {
-            event.doubtfulDates += DoubtfulDates.find(
-                inAttributes: Array(value[decoded.attributesInValue.range]))
-        }
+            inContentState: Array(value[decoded.contentStateInValue.range]),
+            attributes: Array(value[decoded.attributesInValue.range]))
         return event
     }
 

@@ -23,11 +23,20 @@ extension ExplainVerdict {
         }
         let next = [
             "Pushes to members are not followed here: \(facts.command("state dump --audience \(ShellWord.quoted(facts.key))")) shows versions, members, and what is paused.",
-            "\(facts.command("tail --outcome audience --outcome pass --since 1h")) counts what the members got.",
+            "\(Self.tailOfAudience(facts, since: outcome)) counts what the members got.",
             Self.memberHint,
         ]
         return Self.paused(facts, app: state.app, besides: sentence, next: next)
             ?? ExplainVerdict(cause: .audience, sentence: sentence, next: next)
+    }
+
+    /// The command that shows what became of the audience's newest version.
+    /// - Parameter outcome: the outcome of the event that became the version; `nil`: none is known.
+    static func tailOfAudience(_ facts: ExplainFacts, since outcome: ExplainFacts.Outcome?) -> String {
+        let millis = outcome.map { facts.nowMillis - $0.place.writtenMillis } ?? 0
+        // Another minute allows for the clocks and for the time of the records. Hours are rounded up.
+        let hours = max(0, millis + 60_000) / 3_600_000 + 1
+        return facts.command("tail --key \(ShellWord.quoted(facts.key)) --since \(hours)h --no-follow")
     }
 
     /// Asks for a forgotten `to`, if an event waits for an activity's token and an audience has the same id.

@@ -120,7 +120,7 @@ extension ExplainVerdict {
             sentence:
                 "APNs refused the push of the newest event\(source) to one member of the audience, or more: \(SentenceText.closed(answer))",
             next: [
-                "\(facts.command("tail --outcome audience --outcome pass --since 1h")) counts what the members got: the outcome 'audience' has how many failed, and why.",
+                "\(Self.tailOfAudience(facts, since: facts.outcomes.first)) counts what the members got: the outcome 'audience' has how many failed, and why.",
                 "If only a few failed, do not publish the event again: it would go to all members, its alert included.",
                 "If all failed, correct what the reason names, and publish the event again.",
             ])

@@ -131,9 +131,22 @@ extension ExplainVerdict {
         }
         return ExplainVerdict(
             cause: .rejected, sentence: "APNs refuses the newest event's token: given up \(age)\(reason).",
-            next: [
-                "The token is dead, or it belongs to the other environment (environment in 'register', apns.environments) or to another app (app). Forget it; the app has to report its current token."
-            ])
+            next: [Self.refusedTokenHint(facts.newestForPhone, outcome)])
+    }
+
+    /// What to do about a token that APNs has refused. A start and an event with a token of its own say where the token
+    /// belongs, and any other event's token was registered.
+    private static func refusedTokenHint(_ event: ExplainFacts.Event?, _ outcome: ExplainFacts.Outcome) -> String {
+        let isStart = event?.event == "start"
+        let place = event?.bringsToken == true ? "in the event's 'to'" : "in 'register'"
+        let elsewhere =
+            "belongs to the other environment (environment \(place), apns.environments) or to another app (app)"
+        let forget = "Forget it; the app has to report its current \(isStart ? "push-to-start token" : "token")."
+        return switch Self.isForeignToken(outcome) {
+        case true?: "The token \(elsewhere): a build from Xcode has tokens of development. \(forget)"
+        case false?: "The token is dead. \(forget)"
+        case nil: "The token is dead, or it \(elsewhere). \(forget)"
+        }
     }
 
     private static func broadcastRefused(

@@ -19,7 +19,7 @@ extension ExplainVerdict {
             return ExplainVerdict(
                 cause: .tokenDead,
                 sentence:
-                    "APNs says that the token is dead\(Self.tokenRefusal(facts).map { " (\($0))" } ?? "") (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
+                    "APNs says that the token is dead\(Self.tokenRefusal(facts)?.reason.map { " (\($0))" } ?? "") (written down \(since)), and the \(update.event) waits for another: the app has to register the new one.",
                 next: [Self.waitText(facts)] + Self.deadTokenHints(facts) + Self.goneHints(facts))
         }
         if slot.tokenHash == nil, slot.channel == nil, update.event != "start", slot.life != "starting" {
@@ -144,14 +144,12 @@ extension ExplainVerdict {
         if slot.channel != nil {
             return Self.channelGone("APNs says that the channel does not exist (written down at \(since)).")
         }
-        let reason = Self.tokenRefusal(facts).map { " (\($0))" } ?? ""
+        let reason = Self.tokenRefusal(facts)?.reason.map { " (\($0))" } ?? ""
         return ExplainVerdict(
             cause: .tokenDead,
             sentence:
                 "The token has been dead since \(since) at the latest\(reason): the app has to register the new one.",
-            next: [
-                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done."
-            ] + Self.deadTokenHints(facts) + Self.goneHints(facts))
+            next: Self.deadTokenHints(facts, isGivenUp: true) + Self.goneHints(facts))
     }
 
     /// What to do if the card or the app is gone, so that no other token comes.
@@ -177,33 +175,47 @@ extension ExplainVerdict {
         ]
     }
 
-    /// APNs' reason for refusing the key's present token; `nil`: no outcome says it.
-    private static func tokenRefusal(_ facts: ExplainFacts) -> String? {
+    /// The newest outcome of an event whose token, the key's present one, APNs refused; `nil`: none was read.
+    private static func tokenRefusal(_ facts: ExplainFacts) -> ExplainFacts.Outcome? {
         facts.outcomes.first {
             $0.outcome == "rejected" && ($0.tokenHash == nil || $0.tokenHash == facts.slot?.tokenHash)
-        }?.reason
+        }
     }
 
     /// Reasons of APNs for a token that it has never known, or that is of another app.
     private static let foreignTokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic"]
 
+    /// Whether APNs has refused the token because it belongs elsewhere, not because it has died; `nil`: the outcome does
+    /// not say. A worker that gives up an event that waited has not kept APNs' reason, and has a reason of its own.
+    static func isForeignToken(_ outcome: ExplainFacts.Outcome?) -> Bool? {
+        let reason = outcome?.reason ?? ""
+        if Self.foreignTokenReasons.contains(where: { reason.contains($0) }) { return true }
+        let isDead = outcome?.status == 410 || ["ExpiredToken", "Unregistered"].contains { reason.contains($0) }
+        return isDead ? false : nil
+    }
+
     /// What to check about a dead token, the likeliest first. APNs says the same of a token that has died and of one
     /// that belongs elsewhere, unless its reason is known.
-    private static func deadTokenHints(_ facts: ExplainFacts) -> [String] {
+    /// - Parameter isGivenUp: whether no event waits for another token.
+    private static func deadTokenHints(_ facts: ExplainFacts, isGivenUp: Bool = false) -> [String] {
+        let swiped =
+            isGivenUp
+            ? [
+                "Most often the activity has ended on the phone, or the user has swiped it away: then nothing needs to be done."
+            ] : []
         let follow =
             "Does the app follow the stream of its activity's tokens, and does your service publish each as 'register' under this key?"
-        let reason = Self.tokenRefusal(facts)
-        let isForeign = reason.map { text in Self.foreignTokenReasons.contains { text.contains($0) } }
+        let refusal = Self.tokenRefusal(facts)
         let environment = facts.slot.map { " (registered for \($0.environment))" } ?? ""
         let elsewhere =
             "environment or app is wrong\(environment): a build from Xcode has tokens of development, and a token belongs to one app."
-        switch isForeign {
-        case true?: return ["\(reason ?? "This reason"): \(elsewhere)", follow]
-        case false?: return [follow]
+        switch Self.isForeignToken(refusal) {
+        case true?: return ["\(refusal?.reason ?? "This reason"): \(elsewhere)", follow]
+        case false?: return swiped + [follow]
         case nil:
             let both = "BadDeviceToken or DeviceTokenNotForTopic in the worker's log: \(elsewhere)"
             // A token that has never taken a push may never have been a good one.
-            return facts.slot?.lastAcceptedSeconds == nil ? [both, follow] : [follow, both]
+            return facts.slot?.lastAcceptedSeconds == nil ? [both, follow] + swiped : swiped + [follow, both]
         }
     }
 

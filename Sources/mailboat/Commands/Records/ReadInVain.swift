@@ -41,6 +41,9 @@ struct ReadInVain {
         NearSpelling.of(name, among: self.seen[option, default: []].sorted()) != nil
     }
 
+    /// Whether records were read, and the command reads none of their kind.
+    var isForeign: Bool { self.readCount > 0 && self.foreignCount >= self.readCount }
+
     /// Counts a record of a kind that the command does not read, as in a topic for something else.
     mutating func countForeign() { self.foreignCount += 1 }
 
@@ -51,30 +54,37 @@ struct ReadInVain {
         if self.seen[option, default: []].count < Self.namesMax { self.seen[option, default: []].insert(name) }
     }
 
+    /// The names that were probably meant, for each option that asks for a name that no record has.
+    func near(_ asked: [(option: String, name: String)]) -> [String] {
+        asked.compactMap { option, name in
+            let seen = self.seen[option, default: []].sorted()
+            guard !seen.isEmpty, !seen.contains(name) else { return nil }
+            if let near = NearSpelling.of(name, among: seen) {
+                return "\(option): did you mean \(ShownText.name(near))?"
+            }
+            return seen.count <= Self.shownNamesMax
+                ? "\(option): there are \(seen.map(ShownText.name).joined(separator: ", "))"
+                : "\(option): none of \(NumberText.grouped(seen.count)) names is similar"
+        }
+    }
+
     /// A sentence for standard error.
     /// - Parameters:
     ///   - asked: the names that were asked for, by option.
     ///   - source: where the records are stored.
     ///   - since: the moment from which on records were read; `nil`: from the beginning.
-    func sentence(asked: [(option: String, name: String)], in source: String, since: String? = nil) -> String {
+    ///   - isNear: whether the sentence says which names were probably meant.
+    func sentence(
+        asked: [(option: String, name: String)], in source: String, since: String? = nil, isNear: Bool = true
+    ) -> String {
         guard self.readCount > 0 else { return "nothing in \(source)\(since.map { " since \($0)" } ?? "")" }
         let read = "\(NumberText.count(self.readCount, "record")) of \(source) read, and none "
-        guard self.foreignCount < self.readCount else { return read + "is an outcome: is it another topic?" }
+        guard !self.isForeign else { return read + "is an outcome: is it another topic?" }
         // Names that were asked for come from the command line, and others from records.
         var text =
             read + "matches"
             + asked.map { " \($0.option) \(TerminalText.withoutTokens($0.name))" }.joined(separator: " and")
-        for (option, name) in asked {
-            let seen = self.seen[option, default: []].sorted()
-            guard !seen.isEmpty, !seen.contains(name) else { continue }
-            if let near = NearSpelling.of(name, among: seen) {
-                text += "; \(option): did you mean \(ShownText.name(near))?"
-            } else if seen.count <= Self.shownNamesMax {
-                text += "; \(option): there are \(seen.map(ShownText.name).joined(separator: ", "))"
-            } else {
-                text += "; \(option): none of \(NumberText.grouped(seen.count)) names is similar"
-            }
-        }
+        if isNear { text += self.near(asked).map { "; \($0)" }.joined() }
         if self.withoutAppCount > 0 {
             text += "; \(NumberText.count(self.withoutAppCount, "record")) without an app passed over"
         }

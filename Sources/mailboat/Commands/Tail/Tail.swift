@@ -161,12 +161,10 @@ struct Tail: AsyncParsableCommand {
                 whenRead()
                 if !isShown, let sinceMillis {
                     let since = MomentText.moment(millis: sinceMillis, nowMillis: nowMillis)
-                    StandardError.print(
-                        vain.sentence(asked: filter.asked, in: isAudience ? topic : ownSource, since: since))
-                    if let eventID = self.eventID {
-                        let advice = TailAdvice(eventID: eventID, publication: publication, key: self.key, vain: vain)
-                        for line in advice.lines(command: self.kafka.cluster.command) { StandardError.print(line) }
-                    }
+                    let lines = TailAdvice.lines(
+                        filter, publication, vain, in: isAudience ? topic : ownSource, since: since,
+                        command: self.kafka.cluster.command)
+                    for line in lines { StandardError.print(line) }
                 }
                 if self.follow, isWatched { StandardError.print("waiting for what comes to \(topic); Ctrl-C ends") }
             },

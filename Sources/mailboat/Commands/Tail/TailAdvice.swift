@@ -1,7 +1,7 @@
 import CommandSupport
 import PushModel
 
-/// What to try next when no outcome has the event id that was asked for.
+/// What to try next when no outcome has the key or the event id that was asked for.
 struct TailAdvice {
     /// The id that was asked for.
     var eventID: String
@@ -11,6 +11,31 @@ struct TailAdvice {
     var key: String?
     /// The records that were read. None of them matched.
     var vain: ReadInVain
+
+    /// Lines for standard error if no record that was read matches: what was read, and what to try next.
+    /// - Parameters:
+    ///   - publication: which outcomes workers write; `nil`: no configuration was given.
+    ///   - source: where the records are stored.
+    ///   - since: the moment from which on records were read.
+    ///   - command: a command for the same cluster, quoted for a sentence.
+    static func lines(
+        _ filter: TailFilter, _ publication: OutcomePublication?, _ vain: ReadInVain, in source: String, since: String?,
+        command: (String) -> String
+    ) -> [String] {
+        if let eventID = filter.eventID {
+            let advice = TailAdvice(eventID: eventID, publication: publication, key: filter.key, vain: vain)
+            return [vain.sentence(asked: filter.asked, in: source, since: since)] + advice.lines(command: command)
+        }
+        // An outcome of the key was read, so the key is right, and another option lets nothing through.
+        guard let key = filter.key, vain.outcomes.isEmpty, !vain.isForeign else {
+            return [vain.sentence(asked: filter.asked, in: source, since: since)]
+        }
+        // A key that waits resembles others that have outcomes, so the names that were perhaps meant come last.
+        return [
+            vain.sentence(asked: filter.asked, in: source, since: since, isNear: false),
+            "The key may have no outcome yet: \(command("explain \(Self.word(key))")) says what it waits for.",
+        ] + vain.near(filter.asked)
+    }
 
     /// Lines for standard error. Each applies to what was read.
     /// - Parameter command: a command for the same cluster, quoted for a sentence.

@@ -16,7 +16,8 @@ struct TailFilter {
 
     /// The names that were asked for, by option.
     var asked: [(option: String, name: String)] {
-        [("--key", self.key), ("--app", self.app), ("--event-id", self.eventID)]
+        let outcomes = self.outcomes.isEmpty ? nil : self.outcomes.sorted().joined(separator: " or ")
+        return [("--key", self.key), ("--app", self.app), ("--event-id", self.eventID), ("--outcome", outcomes)]
             .compactMap { option, name in name.map { (option: option, name: $0) } }
     }
 
