@@ -1,5 +1,6 @@
 /// What one answer of APNs means for the push, its token, the provider token and the connection that it arrived on.
-/// Every decision to send again is based on a verdict. Only `ReasonTable` makes verdicts.
+/// An answered push is sent again only if its verdict allows that. A push without an answer has no verdict. Only
+/// `ReasonTable` makes verdicts.
 public enum Verdict: Equatable, Sendable {
     /// APNs accepted the push. This says nothing about the device.
     case accepted

@@ -47,7 +47,7 @@ struct RequestPath {
         }
     }
 
-    /// Whether the answer's id is in `apns-request-id`.
+    /// Whether the request is a broadcast or manages channels. The id of its answer is in `apns-request-id` then.
     var isAboutChannels: Bool {
         switch self.resource {
         case .device, .unknown: false

@@ -35,7 +35,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// Keeps an id that may be ours. With `isExclusive` the id is adopted. Otherwise it is shown as possibly ours.
+    /// Keeps an id that may be ours. The id is adopted if `KeeperSettings.isExclusive` is set and there is room for its
+    /// record. Otherwise it is shown as possibly ours.
     mutating func keep(_ id: [UInt8], policy: MessageStoragePolicy, alarm: KeeperAlarm, now: EngineTime) {
         if self.settings.isExclusive, self.table.count < self.settings.keptMax {
             self.adopt(id, policy: policy, now: now)

@@ -20,7 +20,7 @@ public struct ChannelKeeper: Sendable {
     /// The step that the only unfinished creation has reached. The creation's record is in phase `asked`, or in `open`
     /// while the id is being written.
     enum Making: Equatable {
-        /// There is no list or creation.
+        /// No channel is being created, and no list is awaited.
         case idle
         /// A list was requested. `resolves` is the record of a lost creation that the list resolves, if any.
         case listing(request: UInt64, askedMillis: Int64, resolves: Int64?)

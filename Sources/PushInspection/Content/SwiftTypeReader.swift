@@ -25,7 +25,8 @@ struct SwiftTypeReader {
         var decodesByItself = false
         /// Whether more than extensions of the type was read.
         var isDeclared = false
-        /// The full name of another type of the same name, whose properties are among these; empty: there is none.
+        /// The full name of a second type with the same short name; empty: there is none. `properties` then mixes the
+        /// properties of both types.
         var twin = ""
 
         var isAttributes: Bool { self.inherits.contains("ActivityAttributes") }

@@ -34,7 +34,8 @@ enum CoPartitionCount {
     }
 
     enum Verdict: Equatable {
-        /// The number of partitions that count. `remarks` has one line for each topic with more partitions.
+        /// The topics agree on this number of partitions. `remarks` has one line for each topic that has more; its
+        /// further partitions do not count.
         case agreed(Int32, remarks: [String])
         case fault(String)
     }

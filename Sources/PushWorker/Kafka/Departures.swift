@@ -8,7 +8,7 @@ struct Departures: Sendable {
     private var unfinished: Set<Int32> = []
     /// Number of positions that Kafka refused in the final commits of leaving partitions.
     private var refusedCount = 0
-    /// The first of these refusals; `nil`: none.
+    /// Why Kafka refused the first position in a final commit; `nil`: it refused none.
     private var refusal: KafkaError?
 
     /// Forgets lost partitions, because a new assignment has come.

@@ -113,9 +113,10 @@ struct StartPositions: Equatable {
         }
     }
 
-    /// Reads the extent of `state` from the metadata of workers' commits. An offset that a person has set has no
-    /// metadata. If a person sets the offsets of all input topics, no extent is known, and `state` may be empty. An
-    /// offset set for the routed topic alone has no such effect.
+    /// Reads where `state` began and ended from the metadata of workers' commits. An offset that a person has set has
+    /// no metadata. If a person has set the offsets of all input topics, the extent is unknown, and even an empty
+    /// `state` is accepted. If a person has set only the routed topic's offset, the input topics' commits still show
+    /// the extent.
     private mutating func readStateExtent(_ positions: [PartitionPositions]) {
         let input = positions.indices.dropLast().filter { positions[$0].committed != nil }
         let speaking = input.isEmpty ? Array(positions.indices.suffix(1)) : input

@@ -30,7 +30,8 @@ struct ShardHandle: Sendable {
         }.get()
     }
 
-    /// Lets the shard forward records of inlets up to these positions, see `ShardCommand.letIn`.
+    /// Lets the shard forward records below these positions. They are positions in inlets: partitions that an input
+    /// topic got after `state` was written (`InletGate`).
     func letIn(_ positions: [CommitPosition]) {
         let runner = self.runner
         self.eventLoop.execute { runner.value.carryOut(.letIn(positions)) }

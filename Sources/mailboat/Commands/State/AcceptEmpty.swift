@@ -109,7 +109,7 @@ extension StateCommand {
             return failures.isEmpty
         }
 
-        /// Writes a record to each partition that accepts the partition's loss.
+        /// Writes one record to each partition of `looks`. The record says that the partition's loss is accepted.
         /// - Returns: what went wrong, by partition.
         private func write(
             _ looks: [StateLook], to topic: String, _ partitionCount: Int32, _ clusterID: String
