@@ -62,16 +62,15 @@ extension APNSSimulator {
         self.shared.withState { $0.channelsMax[app] = countMax.map { max(0, $0) } }
     }
 
-    /// Sets the age of channel lists, milliseconds: a list lacks channels that were made since then, and shows channels
-    /// that were deleted since then. The age is limited to 0...`Latency.millisMax`. Apple does not say how fresh a list
-    /// is.
+    /// Sets how old channel lists are, in milliseconds: a list shows the channels as they were that long ago. The age
+    /// is limited to 0...`Latency.millisMax`. Apple does not say how fresh a list is.
     public func setListLag(millis: Int64) {
         self.shared.withState { $0.listLagMillis = min(max(0, millis), Latency.millisMax) }
     }
 
     /// Makes the app on the phone behind a token (hex) listen to a channel, as the app's own code may do. With `nil`,
-    /// the app listens to no channel. A `start` with `input-push-channel` makes the app listen by itself.
-    /// - Returns: `false` if the token is not hex, or there is no such channel.
+    /// the app listens to no channel. A `start` with `input-push-channel` makes the app listen without this call.
+    /// - Returns: `false` if the token is not hex, there is no such channel, or there is no room for the token.
     @discardableResult
     public func setListening(token: String, channel id: String?) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }
@@ -80,7 +79,7 @@ extension APNSSimulator {
 
     /// Makes the phone behind a token (hex) go away or return. While it is away, no push and no broadcast reaches it.
     /// When it returns, it gets the newest push that has not expired, and then its channel's stored message.
-    /// - Returns: `false` if the token is not hex.
+    /// - Returns: `false` if the token is not hex, or there is no room for it.
     @discardableResult
     public func setOnline(token: String, _ isOnline: Bool) -> Bool {
         guard let bytes = TokenHex.decode(token) else { return false }

@@ -101,7 +101,7 @@ public struct SimulatorConfiguration: Sendable {
     public var headerTableByteCount: UInt32 = 4_096
     /// SETTINGS_MAX_HEADER_LIST_SIZE, bytes, counted as in RFC 9113 §6.5.2.
     public var headerListByteCountMax: UInt32 = 8_000
-    /// Maximum number of connections at once; more are closed at once and counted.
+    /// Maximum number of open connections. A further one is closed immediately and counted.
     public var connectionsMax = 10_000
     /// Maximum number of violations that are kept; more are only counted.
     public var violationsMax = 1_000
@@ -110,8 +110,8 @@ public struct SimulatorConfiguration: Sendable {
     /// survive a restart of the server. `nil` for none. Not with `.sink`, which has no phones.
     public var journalPath: String?
 
-    /// Called for each push to a phone that `wantsPush` wants, in order, even if the push is refused. The simulator is
-    /// locked during the call: it must be quick, and must not call the simulator. `nil` costs nothing.
+    /// Called for each push to a phone, in order, even if the push is refused. `wantsPush` can leave pushes out. The
+    /// simulator is locked during the call: it must be quick, and must not call the simulator. `nil` costs nothing.
     public var onPush: (@Sendable (ObservedPush) -> Void)?
     /// Called before each `onPush`, to decide whether the push is worth a copy. It gets the token as in the path, and
     /// the body. The rules for `onPush` apply. `nil` wants each push.
@@ -131,8 +131,8 @@ public struct SimulatorConfiguration: Sendable {
     /// Whether a provider token's signature is checked, and its key must be registered. Switch this off for load
     /// generators that cannot sign.
     public var checksSignatures = true
-    /// The seed of all randomness: jitter, rates of faults, ids. With the same seed, the same requests get the same
-    /// answers.
+    /// The seed of all randomness: jitter, rates of faults, ids. With the same seed and the same clock, the same
+    /// requests get the same answers.
     public var randomSeed: UInt64 = 1
     /// The server's and the phones' wall clock, milliseconds since 1970; `nil` for the system's.
     public var clock: (@Sendable () -> Int64)?

@@ -157,7 +157,7 @@ public struct ChannelHistory: Sendable {
         guard message.publishedMillis >= listener.beganMillis, message.keptUntilMillis > window.upperBound,
             window.upperBound <= atMillis, window.upperBound < listener.stoppedMillis
         else { return false }
-        // Within the uncertainty, no newer message can have replaced this one.
+        // By the end of the window, a newer message may have replaced this one.
         if index + 1 < self.messages.count, self.messages[index + 1].publishedMillis <= window.upperBound {
             return false
         }

@@ -47,8 +47,8 @@ public struct ReferenceDevice: Sendable {
         return self.take(content, source: payload.span, nowMillis: nowMillis)
     }
 
-    /// Takes an event with `"alert": null`, which no payload shows. It withdraws on arrival, even if the event itself
-    /// is ignored.
+    /// Takes the `"alert": null` of an event, which no payload contains. Earlier alerts are withdrawn when the event
+    /// arrives, even if the event is ignored.
     /// - Parameter seconds: the event's timestamp; `Int64.max` for an `end`, which is final.
     public mutating func withdrawAlerts(upTo seconds: Int64) { self.alerts.withdraw(upTo: seconds) }
 }

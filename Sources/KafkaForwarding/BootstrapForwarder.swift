@@ -48,7 +48,7 @@ package final class BootstrapForwarder: Sendable {
             var servers: [any Channel] = []
             for target in targets {
                 // Brokers report 127.0.0.1 as their address, and `JavaConversation` only replaces ports. So these
-                // sockets listen there.
+                // sockets listen on 127.0.0.1.
                 let server = try await Self.listen(
                     ("127.0.0.1", 0), to: target, table: table, limit: limit, group: group)
                 servers.append(server)

@@ -1,4 +1,4 @@
-/// Protects a port that has no password from other web sites. Any page in a browser on this machine can send requests
+/// Keeps other web sites away from a port that has no password. Any page in a browser on this machine can send requests
 /// to loopback, and another site's host name can resolve to loopback. All such ports use this guard. It only decides.
 package struct RequestGuard: Sendable {
     /// The address on which the port listens.
@@ -12,12 +12,12 @@ package struct RequestGuard: Sendable {
     package struct Sender: Sendable {
         /// The field `Host`, with the port; `nil` when it is missing.
         package var authority: String?
-        /// The field `Origin`; `nil` when the request is not from a page, or when a person followed a link.
+        /// The field `Origin`; `nil` when it is missing, as when a person followed a link.
         package var origin: String?
         /// The field `Sec-Fetch-Site`; `nil` when the request is not from a browser, or from an old one.
         package var fetchSite: String?
-        /// Whether a person followed a link or typed the address, by `Sec-Fetch-Mode` and `Sec-Fetch-Dest`. No other
-        /// page gets the answer of such a request.
+        /// Whether `Sec-Fetch-Mode` and `Sec-Fetch-Dest` say that a person followed a link or typed the address. The
+        /// browser shows the answer to such a request and gives it to no other page.
         package var isNavigation: Bool
 
         package init(authority: String?, origin: String?, fetchSite: String?, isNavigation: Bool = false) {

@@ -57,7 +57,7 @@ struct ChannelTable {
         self.records.filter { $0.value.isRegistered && (app == nil || $0.value.app == app) }.keys.sorted()
     }
 
-    /// Numbers of an app's channels that were registered at a time, oldest first. A channel that was deleted since then
+    /// Numbers of an app's channels that were registered at `atMillis`, oldest first. A channel that was deleted later
     /// is missing if its record is no longer kept.
     func registered(app: String, atMillis: Int64) -> [Int32] {
         self.records.filter { _, record in

@@ -4,7 +4,7 @@ import PushModel
 
 /// Requests about channels, and about phones that listen or are away.
 extension ControlServer {
-    /// Number of channels shown without `limit`.
+    /// Maximum number of channels in an answer if the request has no `limit`.
     static let channelsShown = 100
 
     func addChannels(to router: Router<BasicRequestContext>) {

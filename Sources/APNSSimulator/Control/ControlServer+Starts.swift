@@ -4,7 +4,7 @@ import PushModel
 
 /// Requests about update tokens that apps report, and summaries of many phones.
 extension ControlServer {
-    /// Number of update tokens returned without `limit`.
+    /// Maximum number of update tokens in an answer if the request has no `limit`.
     static let updateTokensShown = 1_000
     /// Maximum number of digits of a token in a body.
     private static let digitCountMax = TokenTable.tokenByteCountMax * 2

@@ -23,12 +23,12 @@ public struct ControlServer: Service {
 
     /// Largest body accepted, bytes.
     static let bodyByteCountMax = 65_536
-    /// Number of devices shown without `limit`.
+    /// Maximum number of devices in an answer if the request has no `limit`.
     static let devicesShown = 100
 
     /// - Parameters:
     ///   - port: 0 for any free one.
-    ///   - providerTokens: signs the answer to `GET /provider-token`; `nil` for none.
+    ///   - providerTokens: signs the tokens that `GET /provider-token` returns; `nil`: it returns none.
     ///   - onListening: called with the port when the server accepts requests.
     public init(
         simulator: APNSSimulator, host: String = "127.0.0.1", port: Int, providerTokens: ProviderTokenMint? = nil,

@@ -5,7 +5,7 @@ public import TLSSession
 public struct SimulatorCredentials: Sendable {
     /// The authority, for the client's trust roots.
     public var authorityPEM: [UInt8]
-    /// The server's certificate, followed by the authority's, and its private key.
+    /// The server's certificate, followed by the authority's certificate, and the server's private key.
     public var certificate: CertificateAndKey
 
     public init(authorityPEM: [UInt8], certificate: CertificateAndKey) {

@@ -19,7 +19,7 @@ extension DeviceStore {
         /// The push is not a start, or names no channel.
         case none
         case channel(Int32)
-        /// The named channel does not exist: the phone does not start.
+        /// The `start` names a channel that does not exist or is of another app. The phone puts up no card.
         case unknown
     }
 
@@ -32,8 +32,9 @@ extension DeviceStore {
         return .channel(number)
     }
 
-    /// Delivers an `update` or `end` to a card on an online phone. `content` is `nil` if the phone cannot decode it.
-    /// - Returns: `nil` if the phone could not decode it.
+    /// Delivers an `update` or `end` to a card on an online phone. `content` is `nil` for a push that the phone cannot
+    /// decode.
+    /// - Returns: `nil` for a push that the phone cannot decode.
     mutating func change(
         _ device: Int, _ content: PushContent?, body: Span<UInt8>, by way: PhoneState.Way, priority: Int,
         nowMillis: Int64, rules: DeviceRules

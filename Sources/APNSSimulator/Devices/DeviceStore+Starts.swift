@@ -6,11 +6,12 @@ extension DeviceStore {
     /// Maximum number of earlier starts that are examined. No sender should start that many cards on one phone.
     private static let startsLookedAtMax = 1_024
 
-    /// Delivers a push to the phone behind a token. `content` is `nil` if the phone cannot decode it.
+    /// Delivers a push to the phone behind a token. `content` is `nil` for a push that the phone cannot decode.
     ///
     /// If phones have a budget, all cards that starts have put up on one phone share it. Apple grants a budget to an
     /// app on a device. Without a budget, each card counts its own pushes, as a worker does.
-    /// - Returns: `nil` if the phone could not decode it.
+    /// - Returns: `nil` if the phone cannot decode the push, the token is of the other kind, or the `start` names an
+    ///   unknown channel.
     mutating func push(
         _ content: PushContent?, body: Span<UInt8>, toToken token: Int, app: String?, priority: Int,
         messageID: (UInt64, UInt64) = (0, 0), nowMillis: Int64, rules: DeviceRules

@@ -31,6 +31,6 @@ struct PhoneState {
     /// Number of times that the card got content twice: once over its channel, and once by its token.
     var bothWaysCount: UInt32 = 0
 
-    /// Whether nothing here must be kept.
+    /// Whether the phone is online, listens to no channel and has got no message. Such a phone needs no `PhoneState`.
     var isOrdinary: Bool { self.isOnline && self.channel < 0 && self.waiting == nil && self.messageCount == 0 }
 }

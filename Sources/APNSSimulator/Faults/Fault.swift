@@ -32,8 +32,8 @@ public struct Fault: Sendable, Equatable {
         /// The request is carried out twice, and the second result is the answer: a phone gets a push twice, or a
         /// channel is made twice.
         case twice
-        /// The request is carried out as usual, but a creation is answered with this channel id. The id need not be
-        /// base64 or new.
+        /// The request is carried out as usual. If it makes a channel, the answer has this channel id instead of the
+        /// right one. The id need not be base64 or new.
         case channelID([UInt8])
     }
 
@@ -78,8 +78,8 @@ public struct GoAway: Sendable, Equatable {
         /// The stream of the request that the fault hit, or a higher stream that was judged before. Requests on higher
         /// streams are not judged, as the GOAWAY says. In a `ConnectionAction`, `current` means the same as `highest`.
         case current
-        /// The last stream is this number of streams below the client's highest. If a stream above it was already
-        /// judged, the GOAWAY wrongly says that it was not.
+        /// The last stream is this number of streams below the client's highest. If a higher stream was already judged,
+        /// the GOAWAY wrongly says that this stream was not judged.
         case below(highestBy: Int)
         /// This stream, whether the client opened it or not.
         case id(Int32)

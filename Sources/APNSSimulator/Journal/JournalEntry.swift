@@ -1,7 +1,6 @@
 public import DeviceModel
 
-/// One thing that happened to a phone: a push, or a change of a token. The phones are the result of all entries, in
-/// order.
+/// One thing that happened to a phone, a token or a channel. The phones are the result of all entries, in order.
 public enum JournalEntry: Equatable, Sendable {
     /// A phone got a push that APNs had accepted. A push that waits for its phone has an entry when the phone is back.
     /// `token` and `topic` are as in the request, the token in lower-case hex.
@@ -24,7 +23,8 @@ public enum JournalEntry: Equatable, Sendable {
 }
 
 extension JournalEntry {
-    /// Appends the entry as in the journal: a line of words, followed by the body of a push.
+    /// Appends the entry as in the journal: a line of words, followed by the body if the entry is a push or a
+    /// broadcast.
     func append(to bytes: inout [UInt8]) {
         switch self {
         case .push(let atMillis, let token, let topic, let priority, let body):

@@ -26,7 +26,8 @@ struct ConnectionRecord {
     var judgedStreamIDMax: Int32 = 0
     /// Whether a request was rejected lately, so that only one stream is allowed until the next success.
     var isCollapsed = false
-    /// The last request's topic and its index. The next topic is compared with it first.
+    /// The last `apns-topic` that passed the checks, and its index. An equal topic in the next request is not checked
+    /// again.
     var topic: [UInt8] = []
     var topicIndex: Int16 = -1
 

@@ -117,7 +117,7 @@ extension SimulatorState {
 
     // MARK: Creating
 
-    /// The body of a creation. Other keys have no documented effect and are ignored.
+    /// The body of a request that makes a channel. Other keys have no documented effect and are ignored.
     private struct Settings: Decodable {
         var storage: Int?
         var pushType: String?

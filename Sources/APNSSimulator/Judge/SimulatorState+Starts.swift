@@ -30,7 +30,7 @@ extension SimulatorState {
                 TokenStatus()))
     }
 
-    /// Records a push to a token of the other kind, and a start that names an unknown channel.
+    /// Records a violation if a push does not fit the kind of its token, or if a start names an unknown channel.
     mutating func watchKind(
         _ token: Int, _ content: PushContent, _ body: Span<UInt8>, on connection: ConnectionRecord, nowMillis: Int64
     ) {

@@ -41,7 +41,7 @@ final class ConnectionHandler: ChannelInboundHandler, ConnectionActor {
     /// Frames written by hand. They wait until the session has nothing to write, so that they do not land inside one of
     /// the session's frames.
     private var rawFrames: [UInt8] = []
-    /// Streams that end with `rawFrames`.
+    /// Streams that are reset after `rawFrames` was written, each with its error code.
     private var rawEndings: [(streamID: Int32, errorCode: HTTP2ErrorCode)] = []
     private var slowReading: SlowReading?
     private var isClosing = false

@@ -19,7 +19,7 @@ struct SummaryBuilder {
         var hash: UInt64
     }
 
-    /// Number of cards in the group, and the token and device of its first card.
+    /// A group: the number of its cards, and the token and device of its first card.
     private struct Group {
         var cards = 0
         var token: Int
@@ -79,7 +79,7 @@ struct SummaryBuilder {
 
     mutating func countUnknown(_ count: Int) { self.summary.unknownTokens += count }
 
-    /// Whether the query covers the token. `isAsked`: the caller named the token itself.
+    /// Whether the query covers the token. `isAsked`: whether the caller asked about this very token.
     func covers(_ token: Int, in store: DeviceStore, isAsked: Bool) -> Bool {
         if isAsked { return true }
         let kind = store.kind(ofToken: token)

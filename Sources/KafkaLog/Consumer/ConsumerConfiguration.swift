@@ -50,10 +50,10 @@ public struct ConsumerConfiguration: Sendable {
     /// holds `queued.min.messages` records or `queued.max.messages.kbytes`. If the Fetch names only partitions without
     /// new records, the broker holds it for `fetch.wait.max.ms`. Meanwhile the full queues drain, and nothing is
     /// fetched for them. With librdkafka's own values, 1,000 records and 500 ms, reading a few partitions was 5 to 17
-    /// times slower. Here the number of records is too high to matter. A shard needs longer for 4 MB than the 20 ms
-    /// that a broker holds a Fetch. Each partition has its own queue, so the bytes bound memory *per partition*. With
-    /// librdkafka's 64 MB, four partitions that nobody read took 720 MB. So a consumer that may get many partitions
-    /// gets less for each, by `fetchAhead(partitionCount:)`.
+    /// times slower. These defaults set the number of records so high that only the bytes count. A shard cannot empty a
+    /// queue of 4 MB in the 20 ms for which a broker holds a Fetch. Each partition has its own queue, so the bytes
+    /// bound memory *per partition*. With librdkafka's 64 MB, four partitions that nobody read took 720 MB. So a
+    /// consumer that may get many partitions gets less for each, by `fetchAhead(partitionCount:)`.
     ///
     /// A broker answers a Fetch as soon as it has `fetch.min.bytes`. With librdkafka's own value, one byte, a steady
     /// stream of records is fetched a few at a time, by about 1,500 Fetches a second. Each Fetch names every partition

@@ -62,8 +62,8 @@ public final class KafkaConsumer: Sendable {
         }
         // Before librdkafka 2.3.0, a cooperative-sticky member must not be destroyed between joining its group and its
         // first assignment: an assertion ends the process (librdkafka #4312). Leaving the group is safe at any time. So
-        // a consumer that ends in that moment leaves its group, and its client is never destroyed. A worker leaves at
-        // most one such client, when it ends.
+        // a consumer that ends in that moment leaves its group, and its client is never destroyed. A worker has at most
+        // one such client, when it ends.
         self.client.isIndestructible.store(true, ordering: .releasing)
         let (client, inbox, configuration, waker) = (self.client, self.inbox, self.configuration, self.fetchWaker)
         NamedThread.start("kafka-control") {

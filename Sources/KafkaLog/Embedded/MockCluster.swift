@@ -85,7 +85,7 @@ final class MockCluster: Sendable {
                         some.leave()
                     }
                 }
-                // The lock is held until all threads have ended, so that the mock is not destroyed before.
+                // The lock is held until all threads have ended, so that the mock is not destroyed earlier.
                 some.wait()
             }
         }

@@ -7,7 +7,8 @@ public final class KafkaLogReader: Sendable {
     private let client: ClientHandle
     private let openPartitions = OpenPartitions()
     private let waker: FetchWaker
-    /// The topics of `prepare`. librdkafka knows them as long as these handles exist.
+    /// Handles of the topics for which `prepare` was called. librdkafka knows these topics as long as the handles
+    /// exist.
     private let preparedTopics = Mutex<[KafkaTopic]>([])
 
     /// Checks the settings and makes the client. `group.…` properties are ignored.

@@ -12,8 +12,8 @@ public struct SettingSearch: Sendable {
     }
 
     private enum Phase {
-        /// `bare` asks about the topic without settings. If that is refused, `firstOnly` asks with the `first` settings
-        /// alone. The search grows from the question that is accepted.
+        /// `bare` asks about the topic without settings. If the cluster refuses that, `firstOnly` asks with only the
+        /// settings that `init` got as `first`. Other settings are then added to the accepted question, one by one.
         case bare, firstOnly
         /// Asks with the accepted settings and one more. Each setting is tried once.
         case growing(index: Int)
