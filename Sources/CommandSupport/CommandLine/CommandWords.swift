@@ -121,7 +121,7 @@ struct CommandWords {
         let names = (command.arguments ?? []).flatMap { ($0.names ?? []).map(\.word) }
         let words = self.given.dropFirst(path.count - 1).prefix { $0 != "--" }
         let unknown = words.indices.first { index in
-            // A word behind an option that takes a value is that value, which the parser refuses by itself.
+            // A word after an option that takes a value is the value, so it is not an unknown option.
             let isValue = index > words.startIndex && command.option(words[index - 1][...])?.takesValue == true
             return !isValue && Self.isUnknown(words[index], among: names)
         }

@@ -41,7 +41,7 @@ extension Option<String> {
 }
 
 extension ArgumentHelp {
-    /// The help with the range of the values, and the default, behind the text.
+    /// The help text, followed by the range of the values and the default.
     fileprivate func naming(_ range: String?, usually standard: String? = nil) -> ArgumentHelp {
         let facts = [range, standard.map { "default: \($0)" }].compactMap(\.self)
         guard !facts.isEmpty else { return self }

@@ -18,7 +18,7 @@ extension DevHouse {
         for phone in self.store.read({ $0.phonesOfForgottenWaits }) { await self.askWhatWaits(for: phone) }
     }
 
-    /// Asks what an event of the phone's activity waits for, whose line is gone.
+    /// Asks what the phone's activity waits for, when the timeline no longer has the line of the waiting event.
     func askWhatWaits(for phone: SimulatedPhone) async {
         let app = phone.app.isEmpty ? nil : phone.app
         let wait = self.eventWait(await self.worker.activityWait(key: phone.activity, app: app))

@@ -183,8 +183,8 @@ public struct SimulatedAudience: Sendable {
         }
     }
 
-    /// Number of pushes of each round by their verdict, at present: a push waits only if it is the newest for its
-    /// phone.
+    /// For each round, the number of pushes by their present verdict. A push counts as waiting only if it is the newest
+    /// for its phone.
     var verdicts: [[PushVerdict.Word: Int]] {
         var waiting: [Int: Int] = [:]
         for member in self.members where member.isWaiting { waiting[member.waitingRound, default: 0] += 1 }

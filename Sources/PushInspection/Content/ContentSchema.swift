@@ -319,7 +319,7 @@ public struct ContentSchema: Equatable, Sendable {
 
     /// A key of the content that was probably sent in place of a missing one.
     private enum Twin {
-        /// The name of the property, whose key is another one.
+        /// The property's name in Swift, although `CodingKeys` gives the property another key.
         case property(String)
         /// The letters and digits of the missing key, spelt differently, such as `driver_name`.
         case spelling(String)

@@ -27,7 +27,8 @@ public enum DateLens {
         /// The app's type says that the value is a date, and no reading is in a plausible year.
         case farAway
 
-        /// The meanings of a number, the likeliest first. No number has two of them in a plausible year.
+        /// The meanings of a number, the likeliest first. For any number, at most one of them gives a
+        /// plausible year.
         fileprivate static let ofNumbers: [Self] = [
             .secondsSince1970, .secondsSince2001, .millisecondsSince1970, .millisecondsSince2001,
             .microsecondsSince1970, .nanosecondsSince1970,
@@ -246,7 +247,7 @@ enum DateName {
     /// Last words that say that the value is something else, whatever stands before.
     private static let others: Set<String> = ["id", "ids", "number", "phone", "code", "zone"]
 
-    /// Whether a word of the name says so, as in `estimatedDeliveryTime`, `starts_at` or `eta`.
+    /// Whether a word of the name says that the value is a date, as in `estimatedDeliveryTime`, `starts_at` or `eta`.
     static func isOfDate(_ name: String) -> Bool {
         let words = name.replacing(/[a-z][A-Z]/) { "\($0.output.prefix(1)) \($0.output.suffix(1))" }
             .split { !$0.isLetter }.map { $0.lowercased() }

@@ -23,7 +23,7 @@ struct SwiftTypeReader {
         var keys: [String: String]?
         /// Whether the type has an `init(from:)`.
         var decodesByItself = false
-        /// Whether more than extensions of the type was read.
+        /// Whether the type's own declaration was read, and not only its extensions.
         var isDeclared = false
         /// The full name of a second type with the same short name; empty: there is none. `properties` then mixes the
         /// properties of both types.

@@ -115,7 +115,7 @@ extension Timeline {
         var wait = wait
         wait.goneText = self.goneText(activity: activity)
         guard wait.cause == "token", self.phone(activity: activity)?.isUnregistered == true else { return wait }
-        // The worker has forgotten the registration. What follows its first sentence holds all the same.
+        // The worker has forgotten the registration. Replace the first sentence of `wait.text`, and keep the others.
         let rest = wait.text.firstRange(of: ". ").map { wait.text[$0.lowerBound...] } ?? ""
         wait.text = "a token: the one under this key was unregistered, and none has been registered since\(rest)"
         return wait

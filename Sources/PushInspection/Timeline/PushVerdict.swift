@@ -75,7 +75,7 @@ public struct PushVerdict: Equatable, Sendable {
         "The card is still up, and the worker counts the activity as ended: register its token under a new key, and "
         + "publish the corrected end there."
 
-    /// Judges by what became of the push after its answer.
+    /// Creates a verdict about what became of a push after APNs had answered.
     init(_ word: Word, _ text: String) { (self.word, self.text) = (word, text) }
 
     /// APNs' answer in short: the status, and the reason if there is one.

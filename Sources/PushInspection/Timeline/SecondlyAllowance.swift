@@ -65,8 +65,8 @@ struct SecondlyAllowance: Sendable {
         return true
     }
 
-    /// Decides whether to take an arrival. The sample has its own room, beside what was taken before the allowance was
-    /// crowded.
+    /// Decides whether to take an arrival. While the allowance is crowded, up to `countMax` arrivals of the sample are
+    /// taken in a second, and no others.
     /// - Parameter isSampled: whether the arrival belongs to the sample.
     /// - Returns: whether it is taken.
     mutating func take(isSampled: Bool) -> Bool {

@@ -44,7 +44,8 @@ extension Timeline {
         self.add(entry, to: &facts)
         let own = facts.words
         for id in entry.related { if let other = self.entry(id) { self.add(other, to: &facts) } }
-        // A search for a kind must not find an entry by the kinds of related entries. Their results count for it.
+        // A search for a kind must not find an entry by the kinds of related entries. The results of related entries
+        // do count in a search.
         facts.words.subtract(Self.kindWords.subtracting(own))
         facts.text += " " + entry.activity
         return facts

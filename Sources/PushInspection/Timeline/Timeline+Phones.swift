@@ -85,7 +85,7 @@ extension Timeline {
         }
     }
 
-    /// Restores the phone of an activity that gave way to others, because somebody asks for it. What it shows is not
+    /// Restores an activity's phone that gave way to others, because somebody asks for it. What it shows is not
     /// known yet.
     mutating func recallPhone(activity: String) {
         guard let forgotten = self.forgottenPhones[activity], self.phone(activity: activity) == nil else { return }

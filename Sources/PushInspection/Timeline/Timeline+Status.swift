@@ -293,7 +293,7 @@ extension Timeline {
         self.phonesInOrder.filter { $0.wait != nil && self.entry($0.waitingEvent) == nil && !$0.activity.isEmpty }
     }
 
-    /// Sets what a phone waits for, whose waiting event has no line.
+    /// Sets what a phone waits for, if the timeline no longer has the line of its waiting event.
     /// - Parameter wait: `nil`: no event waits.
     public mutating func setWait(_ wait: EventWait?, ofPhone id: Int) {
         guard let phone = self.phones[id], self.entry(phone.waitingEvent) == nil else { return }

@@ -42,7 +42,8 @@ extension Timeline {
         }
         if let outcome = event.outcome {
             members.append(.init("outcome", self.json(outcome, asked: taken)))
-            // The event has its outcome, so its wait for a token is over. It explains why the event took so long.
+            // The event has its outcome, so its wait for a token is over. The wait explains why the event took
+            // so long.
             if event.wait?.cause == "token" { members.append(.init("waitedFor", "a token")) }
         } else if let wait = event.wait {
             members.append(.init("wait", wait.json))

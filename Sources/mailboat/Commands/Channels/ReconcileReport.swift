@@ -43,8 +43,8 @@ struct ReconcileReport {
 
     /// Compares Apple's list with `state`.
     /// - Parameters:
-    ///   - listed: Apple's list, fetched before `state` was read. A channel that was created between the two looks
-    ///     young. `state` shows a channel that was given to an audience between the two.
+    ///   - listed: Apple's list, fetched before `state` was read. A channel created in between counts as too young.
+    ///     For a channel given to an audience in between, `state` already names the audience.
     ///   - settings: settings of the app's keeper.
     init(
         home: ChannelHome, kept: [Int64: KeptChannel], listed: [String], settings: KeeperSettings, wallMillis: Int64

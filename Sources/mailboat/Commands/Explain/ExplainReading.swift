@@ -121,7 +121,7 @@ struct ExplainReading {
         var anyApp = records
         anyApp.app = nil
         var seen: Set<String> = [app]
-        // This reading records how far it got in a copy, so that the report does not show it.
+        // Read into a copy of the facts, so that the report does not show how far this reading got.
         var facts = facts
         return try self.read(topic, known, tail, enough: 1, &facts) { record -> (String, Bool)? in
             guard let state = anyApp.state(record, topic: topic, reader: reader), seen.insert(state.app).inserted,

@@ -39,7 +39,8 @@ extension ExplainVerdict {
         return facts.command("tail --key \(ShellWord.quoted(facts.key)) --since \(hours)h --no-follow")
     }
 
-    /// Asks for a forgotten `to`, if an event waits for an activity's token and an audience has the same id.
+    /// Adds the question whether `to` was left out of the event. It is added if nothing is registered under the
+    /// key, and an audience has the key as its id.
     mutating func nameForgottenAudience(_ facts: ExplainFacts) {
         guard [.waitsForToken, .unregistered, .nothingRegistered, .forgotten].contains(self.cause),
             facts.newestForPhone?.audience == nil,

@@ -144,7 +144,7 @@ extension ExplainVerdict {
 }
 
 extension ExplainFacts {
-    /// Whether the event is a join of an audience that was refused. Its key is no member.
+    /// Whether the event is a refused join of an audience, and its key has no record in `state`.
     func isRefusedJoin(_ event: Event) -> Bool {
         self.state == nil && event.isMembership && self.isDeadLetter(event)
     }

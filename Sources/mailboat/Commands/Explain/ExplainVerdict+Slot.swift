@@ -175,7 +175,7 @@ extension ExplainVerdict {
         ]
     }
 
-    /// The newest outcome of an event whose token, the key's present one, APNs refused; `nil`: none was read.
+    /// The newest outcome that says that APNs refused the key's present token; `nil`: none was read.
     private static func tokenRefusal(_ facts: ExplainFacts) -> ExplainFacts.Outcome? {
         facts.outcomes.first {
             $0.outcome == "rejected" && ($0.tokenHash == nil || $0.tokenHash == facts.slot?.tokenHash)

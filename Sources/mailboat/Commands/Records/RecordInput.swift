@@ -54,8 +54,8 @@ final class RecordInput {
         for item in items { try body(item) }
     }
 
-    /// Refuses a settings file as a whole, instead of reporting each of its lines. Such a file is known by the end of
-    /// its name, and by a first value that is not JSON.
+    /// Refuses a settings file as a whole, instead of reporting each of its lines. A file counts as settings
+    /// if its name ends like that of a YAML file and its first value is not JSON.
     private func refuseSettings(_ item: JSONValueSplitter.Item?) throws {
         guard case .fault? = item, [".yaml", ".yml"].contains(where: { self.path.hasSuffix($0) }) else { return }
         throw CommandFailure(

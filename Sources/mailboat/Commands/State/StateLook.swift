@@ -18,7 +18,8 @@ struct StateLook {
     /// Reads enough of each partition to show whether its records are lost. Blocks.
     /// - Parameter positions: the group's positions in all input topics, in their order, and in the routed topic at the
     ///   end.
-    /// - Returns: the partitions that count, in order; their number; and Kafka's id of the cluster, empty: not known.
+    /// - Returns: a look at each partition of `positions` that workers use, in order; how many partitions of `state` they
+    ///   use; and Kafka's id of the cluster, empty: not known.
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
     ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {
@@ -27,8 +28,8 @@ struct StateLook {
         let existing = try kafka.partitionCount(of: stateTopic)
         do throws(KafkaError) {
             let reader = try KafkaLogReader(settings, log: { _ in })
-            // The markers say how many partitions count. A partition that was added later does not count, even if it
-            // has records.
+            // The markers say how many partitions workers use. A partition that was added later is left out, even if
+            // it has records.
             let count = try GroupWord.stateCount(stateTopic, existing: existing, reader, within: kafka.limit)
             let numbers = Set(positions.map(\.topicPartition.partition)).filter { $0 < count }.sorted()
             let logs = try reader.positions(

@@ -209,7 +209,7 @@ struct Trigger: AsyncParsableCommand {
 
     private func shown(_ url: String) -> String { ShownText.addresses(String(url.trimmingPrefix("http://"))) }
 
-    /// The URL without the slash at the end that a browser shows.
+    /// The URL without the slash at its end, which browsers add.
     private func origin(_ url: String) -> String { url.hasSuffix("/") ? String(url.dropLast()) : url }
 
     /// Lines that are printed before the first step, so that a person can watch from the beginning. They have the
