@@ -49,8 +49,8 @@ extension APNSSimulator {
         return isDone
     }
 
-    /// Switches an app's capability for broadcasts on or off. Without the capability, requests get 400
-    /// `FeatureNotEnabled`. Switching it off deletes every channel of the app.
+    /// Switches an app's capability for broadcasts on or off. Without the capability, broadcasts and requests about
+    /// channels get 400 `FeatureNotEnabled`. Switching the capability off deletes every channel of the app.
     public func setBroadcasts(_ isOn: Bool, app: String) {
         let nowMillis = self.shared.nowMillis()
         self.shared.withState { $0.setBroadcasts(isOn, app: app, nowMillis: nowMillis) }

@@ -72,7 +72,7 @@ public struct SimulatorConfiguration: Sendable {
     /// Maximum number of pushes to one device per minute; more get 429 `TooManyRequests`. A burst may have all of them
     /// at once. `nil`: no limit; Apple publishes none.
     public var devicePushesPerMinuteMax: Int?
-    /// Bundle ids without the capability for broadcasts. Requests for them about broadcasts and channels get 400
+    /// Bundle ids without the capability for broadcasts. Their broadcasts, and requests about their channels, get 400
     /// `FeatureNotEnabled`.
     public var appsWithoutBroadcasts: [String] = []
     /// Maximum number of channels of an app; further ones are answered 400 `CannotCreateChannelConfig`.

@@ -168,7 +168,8 @@ extension SimulatorState {
         self.store.deleteChannel(number, atMillis: nowMillis)
     }
 
-    /// Switches the capability on or off. Switching it off deletes every channel of the app, as in Apple's portal.
+    /// Switches an app's capability for broadcasts on or off. Switching it off deletes every channel of the app, as in
+    /// Apple's portal.
     mutating func setBroadcasts(_ isOn: Bool, app: String, nowMillis: Int64) {
         if isOn {
             self.appsWithoutBroadcasts.remove(app)

@@ -331,8 +331,8 @@ extension SimulatorState {
         }
     }
 
-    /// Whether a name has only the characters Apple allows: letters, digits, hyphens and full stops
-    /// (CFBundleIdentifier).
+    /// Whether a name has 1 to `bundleIDByteCountMax` characters that Apple allows: letters, digits, hyphens and full
+    /// stops (CFBundleIdentifier).
     static func isBundleID(_ name: Span<UInt8>) -> Bool {
         guard (1...Self.bundleIDByteCountMax).contains(name.count) else { return false }
         return name.indices.allSatisfy { index in

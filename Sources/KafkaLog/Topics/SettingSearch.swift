@@ -79,7 +79,8 @@ public struct SettingSearch: Sendable {
         }
     }
 
-    /// Ends the search because the cluster did not answer. `step` then returns the settings found so far.
+    /// Ends the search because the cluster did not answer, or answered with an error that is not about settings. `step`
+    /// then returns the settings found so far.
     public mutating func gaveUp() { self.phase = .over }
 
     private func with(_ names: Set<String>) -> NewTopic {
