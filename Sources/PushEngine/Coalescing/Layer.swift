@@ -10,8 +10,8 @@ struct Layer {
     /// The event's time in seconds. The event with the latest time is the newest; among equal times, the one that
     /// arrived last.
     var timestampSeconds: Int64 = 0
-    /// The lowest stamp that the push may have: the time of the newest event merged into the push. It may be later than
-    /// this event's own time if this is an `end` that replaced a newer event, or an event without a known time.
+    /// The lowest stamp that the push may have: the time of the newest event merged into the push. This event's own time
+    /// may be earlier if it is an `end` that replaced a newer event, or if its time is not known.
     var stampFloorSeconds: Int64 = 0
     /// The record's time, milliseconds since 1970.
     var recordMillis: Int64 = 0
