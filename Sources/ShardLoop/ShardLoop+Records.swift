@@ -47,9 +47,11 @@ extension ShardLoop {
         self.engine.consume(&self.inputBatch, now: now)
     }
 
-    /// Number of records of an inlet that may be taken at once: half of the offsets up to the gate. Marks of
-    /// transactions also have offsets, so a read of as many records as offsets could go beyond the gate. If a mark has
-    /// the last offset before the gate, one record beyond the gate may be taken.
+    /// Number of records of an inlet that may be taken at once: half of the offsets up to the gate, rounded up.
+    ///
+    /// Transactions leave marks and aborted records, which have offsets but are not read. A read of as many records as
+    /// offsets would then go beyond the gate. The limit is not exact: if more than half of the offsets are not read,
+    /// some records beyond the gate are taken.
     private func letInCount(_ index: Int, _ topic: Int) -> Int {
         let number = self.partitions[index].number
         guard let next = self.engine.nextOffset(topic: UInt16(topic), partition: number) else { return 0 }

@@ -51,10 +51,12 @@ extension AudienceChannels {
         /// Stamp of the newest version whose alert needs no broadcast now. APNs has accepted the alert on the channel,
         /// a broadcast without an answer may have shown it, or tokens bring it.
         private(set) var takenAlertStampSeconds: Int64 = 0
-        /// Not 0 if APNs did not accept a version within `channel.fallback`, or the keeper found a channel that APNs
-        /// had called gone. 0 again when the channel has caught up, or APNs has refused a broadcast. The value is a
-        /// time, in wall milliseconds, before which former releases broadcast nothing. This release only looks at
-        /// whether the value is 0.
+        /// Not 0: a channel that is open and does not serve is catching up (`isCatchingUp`). The value is set when APNs
+        /// has not accepted a version within `channel.fallback`. It is also set when the keeper finds a channel that
+        /// APNs had called gone. It becomes 0 when the channel has caught up, or APNs has refused a broadcast.
+        ///
+        /// Former releases of Mailboat read the value as a time, in wall milliseconds, before which they broadcast
+        /// nothing. The present release only checks whether it is 0.
         private(set) var byTokenUntilMillis: Int64 = 0
         /// Whether the end of the life has been reported to the keeper.
         private(set) var isEndReported = false

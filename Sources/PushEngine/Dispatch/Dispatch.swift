@@ -310,7 +310,8 @@ struct Dispatch: ~Copyable {
     /// When a pending update is given up because it has no usable token (steady clock).
     func tokenWaitEndsMillis(_ slot: SlotID, in memory: borrowing ShardMemory) -> Int64 {
         let hasToken = memory.slots[slot].hasToken
-        // A channel cannot get another id, and nothing may be sent to a kept one. So there is no wait.
+        // An update for a channel does not wait. The channel cannot get another id, and if it is kept, only its
+        // audience sends on it.
         if memory.slots[slot].kind == .channel { return memory.slots[slot].tokenMissingSinceMillis }
         // After an accepted start the token may arrive until the end of the activity's life.
         if memory.slots[slot].awaitsTokenOfStart, !hasToken { return memory.slots[slot].lifeEndsMillis }

@@ -27,7 +27,7 @@ struct AppShares {
     mutating func forget(_ log: LogID) {
         if log.index < self.lastApps.count { self.lastApps[log.index] = Self.none }
     }
-    /// The last app of a log; `nil`: not known.
+    /// The app of the last event that was read from a log; `nil`: not known.
     func lastApp(of log: LogID) -> UInt16? {
         guard log.index < self.lastApps.count, self.lastApps[log.index] != Self.none else { return nil }
         return self.lastApps[log.index]

@@ -88,7 +88,7 @@ extension Journal {
                 json.member("environment", literal: memory.slots[slot].environment.name)
             }
         }
-        // If the event's own time is not known, the member has the time when the event was taken.
+        // If the event's own time is not known, `timestamp` is the time when the event was taken.
         let isTimed = layer.timestampSeconds >= RecordTime.earliestSeconds
         json.member("timestamp", isTimed ? layer.timestampSeconds : layer.stampFloorSeconds)
         if !layer.eventID.isEmpty { json.member("id", utf8: layer.blob.span.extracting(layer.eventID.range)) }

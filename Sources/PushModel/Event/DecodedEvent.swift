@@ -39,9 +39,9 @@ public enum PushEnvironment: UInt8, Sendable, CaseIterable {
 public enum EventTarget: UInt8, Sendable {
     /// The activity that the record's key names, by its registered token.
     case activity
-    /// The activity that the record's key names, by an update token in the event.
+    /// The activity that the record's key names. The event contains its update token.
     case token
-    /// The activity that the record's key names, by a push-to-start token in the event.
+    /// The activity that the record's key names. The event contains a push-to-start token for it.
     case startToken
     /// The members of an audience: every phone that joined it. The audience's id is the key. In a registration, the key
     /// is the token that joins or leaves.

@@ -57,7 +57,8 @@ extension Crowd {
     }
     /// Counts a member that is owed the newest version after an alert that goes alone.
     mutating func returned() { self.reports.returned() }
-    /// After a takeover, counts the members to which the round still brings an alert alone.
+    /// After a takeover, counts the members to which the round has yet to bring an alert that goes without the newest
+    /// content.
     mutating func aloneRestored(pass: Int) {
         self.reports.aloneRestored(stampSeconds: self.alertStampSeconds, count: self.passes[pass].course.aloneCount)
     }

@@ -187,8 +187,8 @@ struct CrowdReports {
         self.former[index].owner = .toReport
         return Effects(reportsFormer: self.former[index].counts.waitingCount == 0)
     }
-    /// After a takeover, counts the members to which the round still brings an alert alone. They count with the
-    /// alert's version.
+    /// After a takeover, counts the members to which the round has yet to bring an alert that goes without the newest
+    /// content. They count with the alert's version.
     mutating func aloneRestored(stampSeconds: Int64, count: Int) {
         guard count > 0, let index = self.formerIndex(stampSeconds) else { return }
         self.former[index].counts.counts.due += UInt64(count)

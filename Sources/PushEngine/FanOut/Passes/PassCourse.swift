@@ -269,8 +269,9 @@ struct PassCourse {
         self.nextHorizon = position
         self.highFrom = horizon
     }
-    /// Counts again how many members are between the pass and each end. A round longer than one lap meets some members
-    /// twice; `alone` counts the first time.
+    /// Counts again how many members each round has yet to meet. If an alert goes alone, the newest version's round
+    /// meets some members twice. The first time brings the alert, and is counted in `alone`. The second time brings the
+    /// newest version, and is counted in `targets`.
     mutating func countAhead(_ ring: RingID, in table: borrowing MemberTable) {
         for index in self.targets.indices { self.targets[index].ahead = 0 }
         self.alone?.ahead = 0

@@ -1,5 +1,5 @@
-/// Which records of a crowd's start `state` has, and which have to be written: the start's progress, and its members.
-/// The type decides; the engine writes the records, and says which of them Kafka has.
+/// Knows which records about a crowd's start are in `state`, and decides which have to be written. The records are
+/// about the start's progress and its members. The engine writes the records, and says which of them Kafka has.
 struct StartBookkeeping {
     /// Least time between progress records of a start while no member has to be announced, milliseconds.
     static let progressMillis: Int64 = 1_000
