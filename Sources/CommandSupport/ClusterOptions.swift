@@ -54,7 +54,7 @@ package struct ClusterOptions: ParsableArguments {
         try Self.judge(given.keeping { !$0.name.hasPrefix("kafka.oauth.") }, for: .consumer)
     }
 
-    /// Whether any of these options was given.
+    /// Whether any of these options was given. `-X` counts only with a property that names brokers.
     package var isGiven: Bool {
         self.bootstrap != nil || self.config != nil || self.propertiesFile != nil
             || self.properties.contains { KafkaSettings.namesBrokers($0.prefix { $0 != "=" }) }

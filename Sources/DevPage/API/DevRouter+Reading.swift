@@ -170,8 +170,8 @@ extension DevRouter {
         return DevAnswer.json(.array(found))
     }
 
-    /// The commands that can be copied from an entry. A record whose key is a device token has none, because the key is
-    /// hidden.
+    /// What can be copied from an entry: commands, Swift code and JSON. A record whose key is a device token has no
+    /// commands, because the key is hidden.
     func copies(_ entry: TimelineEntry) -> JSONTree {
         let settings = self.house.settings
         switch entry.body {

@@ -117,8 +117,8 @@ struct DevRouter: Sendable {
             status: .badRequest)
     }
 
-    /// Why the worker would refuse an event that names this app; `nil`: it takes the event. Empty: the event names no
-    /// app.
+    /// Why the worker would refuse an event that names this app; `nil`: it takes the event.
+    /// - Parameter app: bundle id; empty: the event names none.
     private func refusal(of app: String) -> String? {
         guard !self.house.store.read({ $0.isTaken(app: app) }) else { return nil }
         let known = self.house.settings.apps.joined(separator: ", ")

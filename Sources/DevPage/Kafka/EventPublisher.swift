@@ -35,7 +35,7 @@ final class EventPublisher: Sendable {
         self.topic = try self.producer.topic(topic)
     }
 
-    /// Handles delivery reports and errors from Kafka until the task is cancelled.
+    /// Handles delivery reports from Kafka until the task is cancelled.
     func run() async {
         for await _ in self.deliveries {
             while self.producer.drainDeliveries({ self.delivered($0) }) > 0 {}

@@ -121,7 +121,7 @@ extension DevHouse {
         return watched
     }
 
-    /// Looks at what each member shows, and asks once for each new content.
+    /// Looks at what each member shows, and reads each new content once.
     func lookAtMembers() {
         let known = self.memberReferences.withLock { $0.mapValues(\.count) }
         let joined = self.store.read { timeline in

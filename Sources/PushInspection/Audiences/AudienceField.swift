@@ -11,7 +11,7 @@ public struct AudienceField: Equatable, Sendable {
         case none
         /// States of a card, as in `Shown.Card`.
         case active, stale, ended, dismissed
-        /// The member has left, or APNs refuses its token.
+        /// The member has left, or APNs refuses its token although its card is neither ended nor dismissed.
         case gone
     }
 

@@ -70,7 +70,7 @@ public struct SimulatedAudience: Sendable {
         public var ended = 0
         /// Members whose card has left the Lock Screen.
         public var dismissed = 0
-        /// Members that have left, or whose token APNs refuses.
+        /// Members that have left, or whose token APNs refuses although their card is neither ended nor dismissed.
         public var gone = 0
     }
 
@@ -147,7 +147,7 @@ public struct SimulatedAudience: Sendable {
 
     // MARK: Pushes
 
-    /// Takes a push to a member. It belongs to the current round, or begins a new one.
+    /// Takes a push to a member. The push belongs to a round that is kept, or begins a new one.
     mutating func takePush(_ push: PushGlimpse, to member: Int, body: Span<UInt8>) {
         if self.rounds.isEmpty || !body.holdsSameBytes(as: self.lastBody.span) {
             self.lastBody.removeAll(keepingCapacity: true)

@@ -22,7 +22,7 @@ public struct CardFace: Equatable, Sendable {
         public var score: String
     }
 
-    /// One line of names and values.
+    /// One line of the card: a name and its value.
     public struct Row: Equatable, Sendable {
         /// The value's key.
         public var name: String

@@ -4,8 +4,8 @@ import PushModel
 /// type of each value.
 ///
 /// It is read from the app's own Swift type, from a JSON Schema (its `type`, `properties`, `required`, `items` and
-/// `enum`), or from a sample. All keys of a sample are required. An unknown key is not a fault: Swift's default coding
-/// ignores it.
+/// `enum`), or from a sample. All keys of a sample are required, except those whose value is null. An unknown key
+/// is not a fault: Swift's default coding ignores it.
 public struct ContentSchema: Equatable, Sendable {
     /// The kind of document from which a schema was read.
     public enum Source: String, Sendable {
@@ -19,7 +19,7 @@ public struct ContentSchema: Equatable, Sendable {
 
     /// Why a document cannot be read as a Swift type, a JSON Schema or a sample.
     public struct Fault: Error, Equatable, Sendable {
-        /// The position in the file, and what was expected there.
+        /// What is wrong in the document, and what was expected.
         public var description: String
     }
 

@@ -95,7 +95,7 @@ public enum DateLens {
         }
         /// The year that a phone reads; `nil`: it reads none.
         public var year: Int64? { self.momentSeconds.map { CivilTime(secondsSince1970: $0).year } }
-        /// Whether an app that decodes a `Date` here reads another date than was meant.
+        /// Whether an app that decodes a `Date` here does not get the date that was meant.
         public var isTrouble: Bool { self.meaning != .secondsSince2001 }
     }
 

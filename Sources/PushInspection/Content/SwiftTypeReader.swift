@@ -231,8 +231,8 @@ struct SwiftTypeReader {
         return shape
     }
 
-    /// The shape of a dictionary whose values' type begins at the next token. Only one with keys of type `String` is
-    /// called a dictionary, because a test can name its values by literals.
+    /// The shape of a dictionary whose values' type begins at the next token. Its Swift type is called
+    /// `Dictionary` only if the keys are of type `String`, because a test can write such keys as literals.
     private mutating func dictionary(
         _ tokens: inout ArraySlice<String>, keys: Shape, of property: String
     ) throws(Fault) -> Shape {

@@ -21,7 +21,7 @@ public struct EventWait: Equatable, Sendable {
     /// Two equal waits may end this many milliseconds apart, because the worker may be asked at different moments.
     private static let untilSlackMillis: Int64 = 1_500
 
-    /// Whether both waits read the same.
+    /// Whether the two waits have the same text and end at nearly the same time.
     func saysTheSame(as other: EventWait?) -> Bool {
         guard let other, self.cause == other.cause, self.text == other.text,
             self.isGivenUpThen == other.isGivenUpThen, self.goneText == other.goneText

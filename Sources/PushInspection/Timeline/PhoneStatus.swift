@@ -1,4 +1,4 @@
-/// State of a phone after the newest push to it: a word, a sentence, what it waits for, and what a person can do about
+/// State of a phone after the newest push to it: a word, a text, what it waits for, and what a person can do about
 /// it.
 ///
 /// A verdict describes one push and does not change. A status changes with the phone: with its current token, with
@@ -87,7 +87,7 @@ public struct PhoneStatus: Equatable, Sendable {
 
     /// The word at the beginning of the status.
     public var word: Word
-    /// The status in one or two sentences.
+    /// The status in sentences.
     public var text: String
     /// What the activity's newest event without an outcome waits for; `nil`: none waits.
     public var wait: EventWait?

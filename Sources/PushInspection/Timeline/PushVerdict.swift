@@ -28,7 +28,7 @@ public struct PushVerdict: Equatable, Sendable {
 
     /// The kind of verdict.
     public let word: Word
-    /// The verdict as a sentence.
+    /// The verdict in sentences.
     public let text: String
 
     /// Judges a push.

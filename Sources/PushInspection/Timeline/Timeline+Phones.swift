@@ -99,7 +99,8 @@ extension Timeline {
         return forgotten.id
     }
 
-    /// Whether the worker takes an event that names this app; empty: it names none.
+    /// Whether the worker takes an event that names this app.
+    /// - Parameter app: bundle id; empty: the event names none.
     public func isTaken(app: String) -> Bool {
         self.apps.isEmpty || (app.isEmpty ? self.apps.count == 1 : self.apps.contains(app))
     }
@@ -137,7 +138,7 @@ extension Timeline {
             phone.tokens.append(token)
             phone.unreportedToken = isReported ? nil : token
             if isReported { phone.isUnregistered = false }
-            // The token belongs to a new card. That the old one was swiped away no longer matters.
+            // The token belongs to a new card, so it no longer matters whether the old one was swiped away.
             (phone.isSwiped, phone.isAppRemoved) = (false, false)
             old = Array(phone.tokens.dropLast(SimulatedPhone.tokensMax))
             phone.tokens.removeFirst(old.count)

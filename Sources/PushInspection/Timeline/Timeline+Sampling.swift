@@ -1,7 +1,7 @@
 public import DeviceModel
 
 /// Lists only a few activities, but each of them completely, while more arrives than a person can read. Callers first
-/// ask whether something is wanted, and copy nothing else.
+/// ask whether a record or a push is wanted, and copy it only then.
 extension Timeline {
     /// The activities that are listed completely while the timeline is crowded.
     struct Sample: Sendable {

@@ -3,7 +3,7 @@ import PushModel
 
 /// Computes the status of each phone from its tokens, its card and the worker's next attempt.
 extension Timeline {
-    /// The phone's status; `nil`: no push to it is listed, and no event waits.
+    /// The phone's status; `nil`: no push to it is listed, no event waits, and its app has no new token.
     public func status(of phone: SimulatedPhone) -> PhoneStatus? {
         let wait = phone.wait
         guard let verdict = phone.lastVerdict else {
@@ -120,7 +120,7 @@ extension Timeline {
                 : " The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"} with this key.")
     }
 
-    /// What to do about an end that APNs accepted and the phone did not show. The card is then still up.
+    /// What to do about an end that APNs accepted and the phone did not show.
     /// - Returns: `nil`: the card is not up, or may still get the end.
     func remedy(ofUnshownEnd activity: String) -> String? {
         guard let phone = self.phone(activity: activity), self.isCardUp(phone.id), !phone.isUnregistered,

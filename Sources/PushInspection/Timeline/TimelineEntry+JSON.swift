@@ -102,7 +102,7 @@ extension Timeline {
 
     // MARK: Words
 
-    /// The result of an entry as one sentence.
+    /// The result of an entry in sentences.
     public func summary(of entry: TimelineEntry) -> String {
         switch entry.body {
         case .note(_, let text): return text

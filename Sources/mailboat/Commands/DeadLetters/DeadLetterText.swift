@@ -37,7 +37,7 @@ enum DeadLetterText {
     private static func value(_ bytes: [UInt8]) -> String {
         let text = String(decoding: bytes, as: UTF8.self)
         guard (try? JSONTree.parse(bytes)) != nil, Array(text.utf8) == bytes else { return JSONTree.string(text).text }
-        // In JSON, a line end or a tab can only be between tokens.
+        // In JSON, a line end or a tab is never inside a string.
         return String(decoding: bytes.map { $0 < 0x20 ? 0x20 : $0 }, as: UTF8.self)
     }
 

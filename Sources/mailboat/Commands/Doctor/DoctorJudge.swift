@@ -369,7 +369,7 @@ enum DoctorJudge {
     }
 
     /// Judges the group's offsets.
-    /// - Parameter others: partitions that hold another record than the group has read.
+    /// - Parameter others: partitions whose present log is not the one that the group has read.
     static func offsets(
         group: String, _ positions: [PartitionPositions], others: Set<TopicPartition> = []
     ) -> DoctorFinding {

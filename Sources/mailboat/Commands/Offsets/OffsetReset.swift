@@ -22,7 +22,7 @@ struct OffsetReset {
     var includesThoseInside: Bool
 
     /// Decides about one partition.
-    /// - Parameter isOtherLog: whether the partition holds another record than the group has read.
+    /// - Parameter isOtherLog: whether the partition's present log is not the one that the group has read.
     func verdict(_ position: PartitionPositions, isOtherLog: Bool = false) -> Verdict {
         guard self.includesThoseInside || isOtherLog || !position.isCommittedInLog else {
             return .keep(position.committed == nil ? "never committed: start-from decides" : "in the log")

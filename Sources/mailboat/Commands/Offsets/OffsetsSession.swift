@@ -52,7 +52,7 @@ struct OffsetsSession {
         }
     }
 
-    /// The partitions that hold another record than the group has read.
+    /// The partitions whose present log is not the one that the group has read.
     /// - Parameter positions: positions of all input topics, in their order, and of the routed topic at the end.
     func otherLogs(among positions: [PartitionPositions]) throws -> Set<TopicPartition> {
         let settings = KafkaSettings([.init("fetch.wait.max.ms", "10")]).appending(

@@ -27,7 +27,7 @@ struct StateListing {
     private var listenerCount = 0
     /// References by which members of the partition being read name the searched audience, one for each app.
     private var audienceReferences: Set<String> = []
-    /// Number of members found of the searched audience.
+    /// Number of members of the searched audience that were found.
     private var foundMemberCount = 0
     private var foundListenerCount = 0
     private var foundPartitions: Set<Int32> = []

@@ -18,8 +18,8 @@ struct StateLook {
     /// Reads enough of each partition to show whether its records are lost. Blocks.
     /// - Parameter positions: the group's positions in all input topics, in their order, and in the routed topic at the
     ///   end.
-    /// - Returns: a look at each partition of `positions` that workers use, in order; how many partitions of `state` they
-    ///   use; and Kafka's id of the cluster, empty: not known.
+    /// - Returns: a look at each partition of `positions` that workers use, in order; how many partitions of `state`
+    ///   they use; and Kafka's id of the cluster, empty: not known.
     static func all(
         _ kafka: KafkaOptions, stateTopic: String, _ positions: [PartitionPositions]
     ) throws -> (looks: [StateLook], partitionCount: Int32, clusterID: String) {

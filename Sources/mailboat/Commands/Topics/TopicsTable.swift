@@ -67,7 +67,7 @@ enum TopicsTable {
     }
 
     /// What to do about refused settings.
-    /// - Parameter refused: settings by topic; empty: not known which.
+    /// - Parameter refused: settings by topic. An empty list: it is not known which settings are refused.
     static func leavingOut(_ refused: [String: [String]]) -> [String] {
         guard !refused.isEmpty else { return [] }
         let names = Set(refused.values.joined()).sorted()
