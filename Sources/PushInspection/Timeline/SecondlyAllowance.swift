@@ -8,7 +8,8 @@ struct SecondlyAllowance: Sendable {
     private var sampledCount = 0
     /// Whether the previous second or this one exceeds the limit.
     private(set) var isCrowded = false
-    /// Whether a second exceeded the limit by `farBeyondFactor`. Stays true while crowded, so that it does not flicker.
+    /// Whether a second had more than `farBeyondFactor` times the limit. Stays true while crowded, so that it does not
+    /// flicker.
     private(set) var isFarBeyond = false
     /// Number of arrivals in the previous second.
     private(set) var lastSecondCount = 0

@@ -12,7 +12,7 @@ struct Director {
     /// Expected members of the story's only audience.
     private(set) var members = ExpectedMembers()
     private var nextCue = 0
-    /// Activities started by push whose app has not yet received its update token.
+    /// Activities started by push that wait for their card, or whose app waits for its update token.
     private var awaitingStart: [AwaitedStart] = []
     private struct AwaitedStart {
         var startToken: String
@@ -34,7 +34,7 @@ struct Director {
     /// Whether everything in the script has happened.
     var isFinished: Bool { self.nextCue == self.script.cues.count && self.awaitingStart.isEmpty }
 
-    /// Number of activities whose card has not appeared yet.
+    /// Number of started activities that wait for their card, or whose app waits for its update token.
     var missingStarts: Int { self.awaitingStart.count }
 
     /// Performs the cues that are due.

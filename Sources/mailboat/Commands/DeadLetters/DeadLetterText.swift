@@ -28,7 +28,7 @@ enum DeadLetterText {
     }
 
     /// Key and value of the letter, as one line of JSON. A value that is JSON is shown as it came, escapes and spaces
-    /// included. Any other value is a string.
+    /// included, but with a space for each line end and tab. Any other value is a string.
     private static func record(_ letter: DeadLetter) -> String {
         let key = letter.record.keyText.map(JSONTree.string) ?? .null
         return "{\"key\":\(key.text),\"value\":\(letter.record.value.map(Self.value) ?? "null")}"

@@ -20,7 +20,7 @@ struct RepublishLine {
     var toPartition: Int32?
     /// Offset of the new record.
     var toOffset: Int64?
-    /// Why the letter was left out, or not sent.
+    /// Why the letter was left out or not sent; or on which condition workers take an event that would be sent.
     var because: String?
 
     init(_ action: Action, _ letter: DeadLetter) {
