@@ -21,7 +21,7 @@ package enum OutcomeAgreement: Equatable {
             return
         }
         let shown = said.firstIndex { ["delivered", "fanned-out"].contains($0) }
-        // Owners contradict each other if one of them set a delivered event aside later, or took it for another kind of
+        // Owners contradict each other if a later one set a delivered event aside, or took it for another kind of
         // event.
         let agreeing: Set<String> = ["delivered", "fanned-out", "superseded", "unknown"]
         let isSetAside = shown.map { !agreeing.isSuperset(of: said[$0...]) } ?? false

@@ -82,7 +82,7 @@ package final class StoryPublisher {
     /// between two old ones. So an activity that was published before moves only to an added partition. Kafka must have
     /// acknowledged everything published so far. Throws when no new producer can be made.
     package func grow(to partitionCount: Int32) throws {
-        // The old producer would continue with the old number for minutes.
+        // The old producer would keep to the old number of partitions for minutes.
         self.producer = try Self.producer(self.settings, self.log)
         self.topic = try self.producer.topic(self.topicName)
         self.growth = Growth(partitionCount: partitionCount, known: Set(self.records.map(\.activity)))

@@ -93,7 +93,7 @@ extension ActivityWait {
         return ActivityWait(cause: .stream, text: "its turn on a connection to APNs")
     }
 
-    /// Whether a text names this app. Another app, whose bundle id contains this one's, does not count.
+    /// Whether a text names this app. Another app does not count, even if its bundle id contains this one's.
     private static func names(_ text: String, bundleID: String) -> Bool {
         let words = text.split { !($0.isLetter || $0.isNumber || $0 == "." || $0 == "-") }
         // The last word of a sentence may end with a full stop.

@@ -8,7 +8,7 @@ struct AdminLimits: Sendable {
     /// Maximum number of requests on one connection. The last answer says `connection: close`, and later requests are
     /// not read.
     var requestsPerConnectionMax = 100
-    /// Longest time from a request's first byte to its last.
+    /// Longest time from a request's first byte until its head is complete, and from then until its last byte.
     var requestDurationMax = TimeAmount.seconds(10)
     /// Longest time from a request's last byte until the client has taken the whole answer.
     var answerDurationMax = TimeAmount.seconds(10)

@@ -26,7 +26,7 @@ extension WorkerConfiguration {
     }
 
     /// Faults of the timeouts. A worker must not be able to write a record after its partitions have moved, because the
-    /// record would be behind the new owner's records.
+    /// record would follow the new owner's records.
     private var timeoutFaults: [ConfigurationFault] {
         let session = self.kafka.sessionTimeoutMillis
         let names = ["message.timeout.ms", "delivery.timeout.ms"]

@@ -1,15 +1,15 @@
 import KafkaLog
 
-/// The number of partitions that count: the number that `state` was written for, even if topics have more by now. Pure.
+/// The number of partitions that `state` was written for, even if topics have more by now. Pure.
 ///
-/// The partition of a key follows from the count, so the count never changes after `state` was first written. Markers
-/// in `state` contain the count. If the last partition of `state` was ever written to, all partitions count, and no
-/// marker has to be read. Otherwise that partition was added later, or the first workers ended before they wrote to it.
-/// Then a marker in another partition is read.
+/// The partition of a key follows from this count, so the count never changes after `state` was first written. Markers
+/// in `state` contain the count. If the last partition of `state` was ever written to, the count is the present number
+/// of partitions, and no marker has to be read. Otherwise that partition was added later, or the first workers ended
+/// before they wrote to it. In both cases, a marker in another partition is read.
 enum CoPartitionCount {
     /// What the log ends of `state` show.
     enum Sight: Equatable {
-        /// The last partition was written to, so all partitions of `state` count.
+        /// The last partition was written to, so `state` was written for all its partitions.
         case all
         /// No partition was ever written to, so no marker contains a count.
         case nothing
@@ -17,7 +17,7 @@ enum CoPartitionCount {
         case read([Int32])
     }
 
-    /// Concludes from the logs whether all partitions count, or where to look for a marker.
+    /// Concludes from the logs whether `state` was written for all its partitions, or where to look for a marker.
     /// - Parameter logs: the log of each partition of `state`, except partitions that cannot be asked about.
     static func look(_ logs: [Int32: (low: Int64, end: Int64)], partitionCount: Int32) -> Sight {
         if let last = logs[partitionCount - 1], last.end > 0 { return .all }
@@ -34,8 +34,8 @@ enum CoPartitionCount {
     }
 
     enum Verdict: Equatable {
-        /// The topics agree on this number of partitions. `remarks` has one line for each topic that has more; its
-        /// further partitions do not count.
+        /// All topics have at least this number of partitions, which `state` was written for. `remarks` has one line
+        /// for each topic that has more.
         case agreed(Int32, remarks: [String])
         case fault(String)
     }

@@ -217,7 +217,8 @@ final class Committer: Sendable {
         }
         for body in returned { body() }
         for continuation in idle { continuation.resume() }
-        // Refused positions are sent with the next batch. At once they would probably be refused again.
+        // Refused positions are sent with the next batch. If they were sent at once, Kafka would probably refuse them
+        // again.
         if result.isSuccess { self.sendNext() }
     }
 }

@@ -10,7 +10,8 @@ import Synchronization
 /// leave. Handles one event after the other, in the order in which Kafka's control thread reported them.
 final class GroupCoordinator: Sendable {
     let configuration: WorkerConfiguration
-    /// Number of partitions that count, see `CoPartitionCount`. Partitions with higher numbers are inlets, or wait.
+    /// Number of partitions that `state` was written for, see `CoPartitionCount`. Partitions that were added later are
+    /// inlets, or wait.
     private let partitionCount: Int32
     let seat: GroupSeat
     private let shards: [ShardHandle]
@@ -68,7 +69,7 @@ final class GroupCoordinator: Sendable {
         var partitions = WaitingPartitions()
         var assignments: [Int: PartitionAssignment] = [:]
         var assignmentCount = 0
-        /// The inlets that have begun.
+        /// The partitions that have begun and were added after `state` was written.
         var inlets: Set<Int32> = []
         /// Whether a task asks about waiting partitions, or is about to.
         var isAsking = false
@@ -169,7 +170,7 @@ final class GroupCoordinator: Sendable {
     private func isInlet(_ number: Int32) -> Bool { number >= self.partitionCount }
 
     /// Separates partitions that can begin from those that cannot be read. With `placement: trust`, the worker does not
-    /// know where an inlet's records belong.
+    /// know where the records of an added partition belong.
     private func split(_ numbers: [Int32]) -> (wanted: [Int32], left: [Int32]) {
         guard self.configuration.engine.placement == .trust else { return (numbers, []) }
         return (numbers.filter { !self.isInlet($0) }, numbers.filter(self.isInlet))
@@ -194,8 +195,8 @@ final class GroupCoordinator: Sendable {
         return topics.map { TopicPartition(topic: $0, partition: number) }
     }
 
-    /// The logs whose positions must be known before the partition with this number begins. For an inlet, this is only
-    /// the log of the first input topic, because other topics may not have the inlet.
+    /// The logs whose positions must be known before the partition with this number begins. For an added partition,
+    /// this is only the log of the first input topic, because other topics may not have that partition.
     private func needed(_ number: Int32) -> [TopicPartition] {
         self.isInlet(number) ? [self.topicPartitions(number)[0]] : self.topicPartitions(number)
     }
@@ -279,10 +280,11 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Inlets
 
-    /// The inlets of this worker. It forwards their records.
+    /// This worker's inlets: partitions that were added after `state` was written. It forwards their records.
     var inlets: Set<Int32> { self.waiting.withLock { $0.inlets } }
 
-    /// Lets the shards forward records of inlets up to these positions, see `ShardCommand.letIn`.
+    /// Lets the shards forward records of inlets, that is, of added partitions, up to these positions. See
+    /// `ShardCommand.letIn`.
     func letIn(_ positions: [CommitPosition]) {
         for (number, shard) in self.shards.enumerated() {
             let mine = positions.filter { self.shard(of: $0.partition) == number }
@@ -292,9 +294,9 @@ final class GroupCoordinator: Sendable {
 
     // MARK: Waiting
 
-    /// Lets those partitions wait whose positions are not all known.
-    /// - Parameter isAnswered: whether Kafka has answered. Otherwise the reason applies to all partitions, and has been
-    ///   logged already.
+    /// Marks partitions as waiting if some of their positions are not known.
+    /// - Parameter isAnswered: whether Kafka has answered. If not, one reason applies to all partitions, and it has
+    ///   been logged already.
     private func wait(_ asked: AskedPartitions, of assignmentNumber: Int, isAnswered: Bool) {
         let news = self.waiting.withLock { waiting in
             waiting.partitions.remove(asked.ready)

@@ -5,9 +5,10 @@ import ShardLoop
 package enum GroupWord {
     /// Where one partition of `state` begins and ends, according to the group's commits.
     package struct StateExtent: Sendable {
-        /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
+        /// The end of `state` that was acknowledged when the group last committed. `nil`: no commit contains it, so an
+        /// empty `state` is no loss.
         package var end: Int64?
-        /// The beginning of `state` at that time; `nil`: no commit says it.
+        /// The beginning of `state` when the group last committed; `nil`: no commit contains it.
         package var start: Int64?
 
         package init(start: Int64?, end: Int64?) {
@@ -52,16 +53,15 @@ package enum GroupWord {
         return word
     }
 
-    /// Whether `state` has lost records: the group's commits say that more was written. A loss that a person has
-    /// accepted does not count.
+    /// Whether `state` has lost records, judged by the group's commits. A loss that a person has accepted does not
+    /// count.
     /// - Parameter word: what the records of `state` say.
     package static func isStateLost(_ log: PartitionPositions, _ extent: StateExtent, word: StateWord) -> Bool {
         guard let end = extent.end, word.acceptedEnd != end else { return false }
         return !word.hasOwner || extent.isCut(log)
     }
 
-    /// Number of partitions of `state` that count: the number that it was written for, even if the topic has more by
-    /// now. Blocks.
+    /// Number of partitions that `state` was written for, even if the topic has more by now. Blocks.
     /// - Parameter existing: number of partitions of the topic.
     package static func stateCount(
         _ stateTopic: String, existing: Int32, _ reader: KafkaLogReader, within limit: Duration
@@ -97,8 +97,8 @@ package enum GroupWord {
 }
 
 extension KafkaLogReader {
-    /// What the log now has at offsets where records were read. Reads at all offsets at the same time. Blocks, for
-    /// little more than `limit`.
+    /// For each sample, what its log now has at the offset where the record was read. All offsets are read at the same
+    /// time. Blocks, for little more than `limit`.
     /// - Parameter whenUnknown: called for each log that could not be read.
     /// - Returns: findings in the order given.
     func found(

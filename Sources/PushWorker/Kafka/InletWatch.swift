@@ -3,8 +3,9 @@ import Logging
 import PushEngine
 import ShardLoop
 
-/// Asks for the group's progress in the partitions that an inlet's records must not overtake. Lets records of inlets in
-/// as `InletGate` decides. Every worker can ask, because the coordinator knows the group's commits for all partitions.
+/// Lets in records of inlets: partitions that were added after `state` was written. These records must not overtake
+/// older ones in other partitions. So the watch asks for the group's progress there, and `InletGate` decides. Every
+/// worker can ask, because the coordinator knows the group's commits for all partitions.
 struct InletWatch {
     let seat: GroupSeat
     let coordinator: GroupCoordinator
@@ -13,7 +14,7 @@ struct InletWatch {
     let logger: Logger
 
     static let interval: Duration = .milliseconds(500)
-    /// How long an inlet waits before a line is logged about it, and the interval between such lines.
+    /// How long an added partition waits before a line is logged about it, and the interval between these lines.
     private static let logInterval: Duration = .seconds(60)
 
     /// Asks again and again until the task is cancelled.

@@ -71,7 +71,8 @@ struct PartitionProgress {
         return stalls
     }
 
-    /// Restarts the time limit of every subject. Called when Kafka does not answer, so that nobody knows what waits.
+    /// Restarts the time limit of every subject. Called when Kafka does not answer, because then nobody knows what
+    /// waits.
     mutating func excuse() {
         for subject in self.seen.keys { self.seen[subject]?.isFree = true }
     }

@@ -9,15 +9,16 @@ struct StartPositions: Equatable {
     var logEnds: [CommitPosition] = []
     /// Positions to commit at once. Such a commit removes `releasedWallMillis` from the metadata.
     var toCommit: [CommitPosition] = []
-    /// Positions to commit when this owner is at work, that is, has written more than its first marker. Until then, no
-    /// commit says that `state` must have records. A topic that lacks a commit may get one then, so that a restart
-    /// begins at the same offset.
+    /// Positions to commit when this owner is at work, that is, has written more than its first marker. Their metadata
+    /// says that `state` must have records. Some topics get their first commit this way, so that a restart begins at
+    /// the same offset.
     var toConfirm: [CommitPosition] = []
     /// The metadata of the last commits, by input topic index.
     var metadata: [CommitMetadata?] = []
     /// When the former owner had stopped sending, by its wall clock; `nil`: its last commit does not say.
     var releasedWallMillis: Int64?
-    /// The end of `state` that was acknowledged when the group last committed; `nil`: `state` may be empty.
+    /// The end of `state` that was acknowledged when the group last committed. `nil`: no commit contains it, so an
+    /// empty `state` is no loss.
     var stateEnd: Int64?
     /// The beginning of `state` when the group last committed; `nil`: no commit contains it.
     var stateStart: Int64?

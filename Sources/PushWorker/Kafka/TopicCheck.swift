@@ -82,8 +82,8 @@ enum TopicCheck {
         _ found: [TopicDescription], configurations: [String: [String: String]], topics: WorkerConfiguration.Topics
     ) -> [String] {
         TopicPlan(topics: topics.planned).check(existing: found, configurations: configurations)
-            // `CoPartitionCount` judges the numbers of partitions, because the plan does not know what `state` was
-            // written for.
+            // `CoPartitionCount` judges the numbers of partitions. The plan does not know for how many partitions
+            // `state` was written.
             .filter { $0.verdict == .wrong && $0.setting != "partitions" }
             .map { "\($0.setting) of the topic \($0.topic) is \($0.value), expected \($0.expected): \($0.reason)" }
     }

@@ -3,8 +3,9 @@ import APNSProtocol
 /// Decides when a source is asked for the next token, and judges the present token. The caller passes the time and
 /// random numbers, and asks the source.
 ///
-/// A token is renewed after seven to eight tenths of its life, at a random moment for each process. A source that fails
-/// is asked again within three seconds. So clients can log in within ten seconds after the source works again.
+/// A token is renewed after seven to eight tenths of its life, at a random moment for each process. A file is read
+/// every two seconds instead. A source that fails is asked again within three seconds. So clients can log in within ten
+/// seconds after the source works again.
 struct TokenRenewal: Equatable, Sendable {
     /// The state of a token and its source.
     enum Validity: Equatable, Sendable {

@@ -33,7 +33,7 @@ extension EngineCounters: CountedBySource {
         .total(
             "mailboat_events_untimed_total", unit: "events",
             "Events whose record time is before 2017 or far ahead. The worker's clock is used instead.", \.untimed),
-        // Both numbers are already served as outcomes and as forwarded events.
+        // Dead letters are already served as outcomes, and misplaced records as forwarded events.
         .unserved(\.deadLetters), .unserved(\.misplaced),
     ]
 

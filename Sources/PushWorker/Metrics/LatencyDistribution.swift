@@ -1,7 +1,7 @@
 import PushModel
 
-/// Counts durations in buckets. Between a duration and its double there are 32 buckets, so any quantile is known to 3.2
-/// %. Distributions are merged by adding their counts.
+/// Counts durations in buckets. Between a duration and its double there are 32 buckets, so any quantile is known to
+/// within 3.2 %. Distributions are merged by adding their counts.
 public struct LatencyDistribution: Sendable, Equatable {
     /// Number of buckets for each doubling, as a power of two. The first 32 buckets hold 0...31 microseconds one by
     /// one.
@@ -91,7 +91,7 @@ public struct LatencyDistribution: Sendable, Equatable {
     }
 
     /// Number of durations up to each bound, for the Prometheus histogram. The `bounds` ascend and are in milliseconds.
-    /// A number is exact to 3.2 % of its bound.
+    /// Durations up to 3.2 % longer than a bound may be counted, too.
     func counts(atMostMillis bounds: [UInt64]) -> [UInt64] {
         var (sum, next) = (UInt64(0), 0)
         return bounds.map { bound in

@@ -1,5 +1,5 @@
-/// Writes the bytes between a sample's name and its value. Samples that share their first labels write these once, and
-/// the rest apart.
+/// Makes the bytes between a sample's name and its value. If samples begin with the same labels, the bytes of those
+/// labels are made only once.
 enum MetricLabels {
     /// All labels, and the space before the value.
     static func whole(_ labels: [(name: String, value: String)]) -> [UInt8] { self.begun(labels) + self.end(labels) }

@@ -53,8 +53,8 @@ struct ProcessReading: Sendable, Equatable {
 
     private static func statText() -> String { Self.text(of: "/proc/self/stat") }
 
-    /// The fields after the process's name, beginning with the state. The start is 19 fields behind the state
-    /// (proc(5)). The name is in parentheses and may contain spaces.
+    /// The fields after the process's name. The first is the state, and the start time is 19 fields after it (proc(5)).
+    /// The name is in parentheses and may contain spaces.
     private static func afterName(_ stat: String) -> [Substring] {
         guard let end = stat.lastIndex(of: ")") else { return [] }
         return stat[stat.index(after: end)...].split(separator: " ")
@@ -68,7 +68,7 @@ struct ProcessReading: Sendable, Equatable {
     }
 
     private static func entryCount(of path: String) -> Int {
-        // Linux 6.2 and later report the number as the size of the directory, without opening it.
+        // Since Linux 6.2, the size of the directory is the number of open files, so the directory need not be opened.
         var status = stat()
         if stat(path, &status) == 0, status.st_size > 0 { return Int(status.st_size) }
         guard let directory = opendir(path) else { return 0 }

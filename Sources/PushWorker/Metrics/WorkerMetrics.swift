@@ -174,7 +174,8 @@ enum WorkerMetrics {
         self.writeLogin(surroundings.login, to: &text)
     }
 
-    /// Writes the metrics of the login. If there is no such login, only their heads are written.
+    /// Writes the metrics of the login to Kafka by OAUTHBEARER. If `login` is `nil`, only the heads of these metrics
+    /// are written.
     private static func writeLogin(_ login: LoginReport?, to text: inout PrometheusText) {
         text.begin(Self.kafkaTokens)
         if let login { text.sample([], Int(clamping: login.obtained)) }

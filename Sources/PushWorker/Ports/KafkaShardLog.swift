@@ -41,7 +41,8 @@ final class KafkaShardLog: ShardLog {
         return [
             try producer.topic(names.state), try producer.topic(names.outcomes), try producer.topic(names.deadLetters),
             // Forwarded records have no timeout, because their order must not change. The highest forwarded position
-            // shows which records are replays. A record written behind a later one would be taken for a replay.
+            // shows which records are replays. If a record were written after one with a higher position, it would be
+            // taken for a replay.
             try producer.topic(names.routed, timesOut: false),
         ]
     }

@@ -7,7 +7,7 @@ public import ShardLoop
 public struct WorkerSnapshot: Sendable {
     /// The phase of an owned partition.
     public enum PartitionPhase: String, Sendable, CaseIterable {
-        /// The partition has not begun; `reason` says why. It begins when Kafka can be asked about it.
+        /// The partition has not begun; `reason` says why. Most often it begins when Kafka can be asked about it.
         case waiting
         /// The ownership marker is on its way, or positions are being asked for.
         case claiming

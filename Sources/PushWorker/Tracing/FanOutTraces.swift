@@ -47,7 +47,7 @@ struct FanOutTraces {
     ) {
         self.live.removeValue(forKey: id)?.end(end, tally, at: now, to: &works)
     }
-    /// Traces a broadcast, which is a single request. It counts as a pass that begins.
+    /// Traces a broadcast, which is a single request. For the limit per second, it counts as a pass that begins.
     mutating func broadcastAnswered(
         _ broadcast: TracedBroadcast, _ answer: PushAnswer, _ names: TraceNames, perSecondMax: Int, at now: EngineTime,
         to works: inout [SpanDesk.Work]

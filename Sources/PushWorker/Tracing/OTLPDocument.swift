@@ -104,7 +104,7 @@ enum OTLPDocument {
         case .int32(let number): json.member("intValue", "\(number)")
         case .int64(let number): json.member("intValue", "\(number)")
         case .double(let number) where number.isFinite: json.member("doubleValue", number)
-        // JSON has no such number, so it becomes a text, as in the mapping of Protocol Buffers.
+        // JSON has neither NaN nor infinity. They become texts, as in the JSON mapping of Protocol Buffers.
         case .double(let number):
             json.member("doubleValue", number.isNaN ? "NaN" : number < 0 ? "-Infinity" : "Infinity")
         case .bool(let flag): json.member("boolValue", flag)

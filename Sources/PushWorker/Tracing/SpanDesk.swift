@@ -66,7 +66,7 @@ final class SpanDesk: Sendable {
     }
 
     /// Removes all waiting work without doing it.
-    /// - Returns: the work. If it is empty, the next `take` starts a thread for its work.
+    /// - Returns: the removed work. If there was none, the next `take` starts a task that does its work (`elsewhere`).
     func takeAll() -> [Work] {
         self.state.withLock { state in
             defer { state.works = [] }

@@ -43,7 +43,7 @@ struct TelemetryResource: Equatable, Sendable {
 
 /// The name of this machine. In a container of Kubernetes it is the pod's name.
 enum MachineName {
-    /// The name; empty: the machine has none.
+    /// The name of this machine; empty: it has none.
     static var current: String {
         var name = [CChar](repeating: 0, count: 256)
         guard gethostname(&name, name.count - 1) == 0 else { return "" }
