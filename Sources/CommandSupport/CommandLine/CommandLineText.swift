@@ -8,7 +8,7 @@ package struct CommandLineText {
     /// The words as they were given.
     private let words: [String]
 
-    /// - Parameter words: of the command line, without the program's name.
+    /// - Parameter words: the words of the command line, without the program's name.
     package init(_ words: [String]) {
         self.words = words
         var given: [String] = []

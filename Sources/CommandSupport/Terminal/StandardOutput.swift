@@ -33,7 +33,8 @@ package enum StandardOutput {
     /// Writes a line with control sequences of ours. The caller has escaped foreign text.
     package static func showLine(_ line: String) { Self.write(line + "\n") }
 
-    /// Whether somebody can still read the output. A pipe shows without a write that its reader has gone. Never waits.
+    /// Whether somebody can still read the output. A pipe shows that its reader has gone, even if nothing is
+    /// written. Never waits.
     package static var hasReader: Bool {
         var look = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
         return poll(&look, 1, 0) <= 0 || look.revents & Int16(POLLERR) == 0

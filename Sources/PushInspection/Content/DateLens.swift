@@ -34,8 +34,8 @@ public enum DateLens {
             .microsecondsSince1970, .nanosecondsSince1970,
         ]
 
-        /// Whether few numbers that are no date look like this. Identifiers and phone numbers have as many digits as the
-        /// other meanings.
+        /// Whether a number with this meaning is almost always a date. Numbers with the other meanings have as many
+        /// digits as identifiers and phone numbers.
         fileprivate var isCertain: Bool {
             [.secondsSince1970, .secondsSince2001, .millisecondsSince1970].contains(self)
         }

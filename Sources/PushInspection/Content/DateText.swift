@@ -64,7 +64,7 @@ enum DateText {
             year: parts.1, month: Int64(parts.2), day: parts.3, clock: ("00", "00", nil), zone: nil)
     }
 
-    /// Seconds since 1970; `nil`: a calendar or a clock has no such moment.
+    /// Seconds since 1970; `nil`: the numbers are no date, or no time of day.
     /// - Parameter zone: the distance from UTC, such as `+01:00`; any other word means UTC.
     private static func seconds(
         year: Substring, month: Int64?, day: Substring, clock: (Substring, Substring, Substring?), zone: Substring?

@@ -1,7 +1,7 @@
 import PushModel
 
-/// Identifies a token or a key by 128 bits, so that borrowed bytes can be looked up. Anyone who chooses the bytes can
-/// make two equal: do not rely on it for security.
+/// Identifies a token or a key by 128 bits, so that borrowed bytes can be looked up. Somebody who chooses the
+/// bytes can make two of these keys equal: do not rely on them for security.
 struct ByteKey: Hashable, Sendable {
     private let low: UInt64
     private let high: UInt64

@@ -50,8 +50,8 @@ struct PartitionSampling: Sendable {
 
     // MARK: Choosing
 
-    /// Chooses the partitions of the activities that somebody looks at. If nobody looks, chooses that of the newest
-    /// phone.
+    /// Chooses the partitions of the activities that somebody looks at. If nobody looks, chooses the partition
+    /// of one phone, and keeps it while it has phones.
     /// - Parameter phones: the activities of the known phones, the newest last.
     mutating func choose(looked: Set<String>, phones: [String]) {
         self.chosen = Set(looked.map { self.partition(of: $0) })

@@ -159,7 +159,7 @@ public struct PushVerdict: Equatable, Sendable {
         seconds.map { "\($0) (\(CivilTime(secondsSince1970: $0).clockText) UTC)" } ?? "(unknown)"
     }
 
-    /// What to do about the reasons that a developer causes. What to do about a dead token depends on the phone:
+    /// What is wrong, if the developer has caused the refusal. What to do about a dead token depends on the phone:
     /// `PhoneStatus`.
     private static func remedy(_ status: Int, _ reason: String) -> String {
         switch reason {

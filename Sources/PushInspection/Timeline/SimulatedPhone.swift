@@ -123,7 +123,7 @@ public struct SimulatedPhone: Sendable {
 
 extension SimulatedPhone {
     /// The phone as JSON for `Timeline.json`, without its status.
-    /// - Parameter dates: in what the card shows and in the attributes of its start.
+    /// - Parameter dates: the dates in what the card shows and in the attributes of its start.
     func json(dates: [DateLens.Finding]) -> JSONTree {
         let alert = self.shown.flatMap { $0.newestAlert.isEmpty ? nil : try? JSONTree.parse($0.newestAlert) }
         return [

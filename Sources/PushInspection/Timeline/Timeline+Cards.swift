@@ -114,8 +114,8 @@ extension Timeline {
         self.forgottenPhones[activity] = nil
     }
 
-    /// Names the card of a push by the event whose outcome names the push. Does nothing unless the push started the
-    /// card and its activity is unknown.
+    /// Gives the card of a push the activity of the event whose outcome names the push. Does nothing unless the push
+    /// started the card and the card's activity is unknown.
     mutating func nameCard(of push: Int, by event: Int) {
         guard case .push(let pushed)? = self.entry(push)?.body, let card = self.phones[pushed.phone],
             card.activity.isEmpty, card.start?.messageID == pushed.messageID, let named = self.entry(event),

@@ -28,8 +28,8 @@ extension Timeline {
         return id
     }
 
-    /// The phone that shows an activity; `nil`: none does. If several do, it is the newest phone that receives the
-    /// activity's pushes. Members of an audience with the activity's name are the last choice.
+    /// The phone that shows an activity; `nil`: none does. If several do, it is the newest of those that receive
+    /// the activity's pushes. Members of an audience with the activity's name are the last choice.
     public func phone(activity: String) -> SimulatedPhone? {
         let named = self.phones.values.filter { $0.activity == activity }
         guard named.count > 1 else { return named.first }

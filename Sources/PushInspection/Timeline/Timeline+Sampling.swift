@@ -14,8 +14,8 @@ extension Timeline {
     /// Maximum number of phones of the sample, beside the phones that somebody looks at.
     static let sampledPhonesMax = 8
 
-    /// Remembers that somebody looks at an activity. It belongs to each sample for a while. If its phone gave way, it
-    /// is restored.
+    /// Remembers that somebody looks at an activity: for a while, each sample has the activity. If the activity's phone
+    /// gave way, the phone is restored, unless `isByTheWay`.
     /// - Parameter isByTheWay: whether the look gives way to looks of others, as for an event that the page publishes.
     public mutating func look(at activity: String, nowMillis: Int64, isByTheWay: Bool = false) {
         let isNew = self.attention.look(at: activity, nowMillis: nowMillis, isByTheWay: isByTheWay)

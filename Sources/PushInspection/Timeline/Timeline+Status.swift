@@ -261,7 +261,7 @@ extension Timeline {
         return newest.id
     }
 
-    /// Assigns a push that APNs did not take to the waiting event with its content. An outcome names only the last
+    /// Relates a refused or unanswered push to the waiting event with the same content. An outcome names only the last
     /// attempt, and arrives after all attempts.
     mutating func relate(failedPush push: Int, of phone: Int, _ content: JSONTree?) {
         guard let activity = self.phones[phone]?.activity, !activity.isEmpty else { return }

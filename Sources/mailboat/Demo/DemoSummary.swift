@@ -70,8 +70,8 @@ struct DemoSummary: Codable, Equatable, Sendable {
     var budgetViolations: Int
     var members: Members
     var channel: Channel
-    /// From the newest event's record time to APNs' answer, in milliseconds. Includes waits for pacing, windows and
-    /// tokens.
+    /// Time from the record of a delivered event to the record of its outcome, in milliseconds. Includes waits for
+    /// pacing, windows and tokens.
     var eventToAcceptedMs: Percentiles
 
     /// Every reason why the demo failed, in words; empty: a success.

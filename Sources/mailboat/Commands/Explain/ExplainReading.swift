@@ -74,8 +74,8 @@ struct ExplainReading {
     /// Maximum number of records of each kind that are kept for a verdict. The newest are kept.
     static let keptMax = 1_000
 
-    /// Pauses by operators, as recorded in the key's partition. Such a record may be much further back than the
-    /// audience's own.
+    /// Pauses that operators have ordered, from the records in the key's partition. The record of a pause may be much
+    /// older than that of the audience.
     private func pauses(
         of app: String, _ topic: String, _ known: Topics, _ tail: TailReader, _ records: ExplainRecords,
         _ reader: StateRecordReader, _ facts: inout ExplainFacts

@@ -134,8 +134,8 @@ extension ExplainVerdict {
             next: [Self.refusedTokenHint(facts.newestForPhone, outcome)])
     }
 
-    /// What to do about a token that APNs has refused. A start and an event with a token of its own say where the token
-    /// belongs, and any other event's token was registered.
+    /// What to do about a token that APNs has refused. A start, or an event with a token in its `to`, says itself where
+    /// the token belongs. The token of any other event was registered.
     private static func refusedTokenHint(_ event: ExplainFacts.Event?, _ outcome: ExplainFacts.Outcome) -> String {
         let isStart = event?.event == "start"
         let place = event?.bringsToken == true ? "in the event's 'to'" : "in 'register'"

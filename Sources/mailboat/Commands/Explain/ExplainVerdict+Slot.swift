@@ -186,7 +186,7 @@ extension ExplainVerdict {
     private static let foreignTokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic"]
 
     /// Whether APNs has refused the token because it belongs elsewhere, not because it has died; `nil`: the outcome does
-    /// not say. A worker that gives up an event that waited has not kept APNs' reason, and has a reason of its own.
+    /// not say. When a worker gives up a waiting event, the outcome has the worker's own reason, and not APNs'.
     static func isForeignToken(_ outcome: ExplainFacts.Outcome?) -> Bool? {
         let reason = outcome?.reason ?? ""
         if Self.foreignTokenReasons.contains(where: { reason.contains($0) }) { return true }
@@ -194,8 +194,8 @@ extension ExplainVerdict {
         return isDead ? false : nil
     }
 
-    /// What to check about a dead token, the likeliest first. APNs says the same of a token that has died and of one
-    /// that belongs elsewhere, unless its reason is known.
+    /// What to check about a dead token, the likeliest first. Only APNs' reason tells a token that has died from one
+    /// that belongs elsewhere, and the reason is not always known.
     /// - Parameter isGivenUp: whether no event waits for another token.
     private static func deadTokenHints(_ facts: ExplainFacts, isGivenUp: Bool = false) -> [String] {
         let swiped =
@@ -314,8 +314,8 @@ extension ExplainVerdict {
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
     /// How long an event without a usable token waits. The wait begins when the event arrives. It begins again when APNs
-    /// refuses the token, and when another worker takes the partition over. No record says when that was, so the text
-    /// has the earliest moment.
+    /// refuses the token, and when another worker takes the partition over. No record says when a partition was
+    /// taken over, so the text has the earliest moment.
     private static func waitText(_ facts: ExplainFacts) -> String {
         let wait = facts.settings.registrationWaitMillis
         let isRefused = facts.slot?.tokenIsDead == true || facts.state?.tokenIsDoubted == true
