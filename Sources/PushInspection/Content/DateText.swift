@@ -1,5 +1,5 @@
-/// Reads texts that are a moment in a plausible year. Swift's default coding decodes no `Date` from text, so such a text
-/// shows nothing if the app has a `Date` there.
+/// Reads texts that are a moment in a plausible year. Swift's default coding decodes no `Date` from text, so such a
+/// text shows nothing if the app has a `Date` there.
 enum DateText {
     /// What to send in place of the text, seconds since 2001; `nil`: the text is no moment in a plausible year.
     /// - Parameter isDate: whether the app has a date there, or the value's name says so. Otherwise only texts count

@@ -83,8 +83,8 @@ public struct SimulatedPhone: Sendable {
     public var token: String { self.tokens.last ?? "" }
     /// The newest token that the app has reported; empty: none is kept.
     var registeredToken: String { self.tokens.last { $0 != self.unreportedToken } ?? "" }
-    /// The token that the app and its server can register now: a new one, or the one that was unregistered. `nil`: there
-    /// is none. An unregistered token does not count after a swipe or a replacement.
+    /// The token that the app and its server can register now: a new one, or the one that was unregistered. `nil`:
+    /// there is none. An unregistered token does not count after a swipe or a replacement.
     public var tokenToRegister: String? {
         self.unreportedToken ?? (self.isUnregistered && !self.isSwiped && self.replacedBy == nil ? self.token : nil)
     }

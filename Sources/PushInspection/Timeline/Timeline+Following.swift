@@ -4,8 +4,8 @@ extension Timeline {
     /// Maximum number of entries of a search and of the first answer to a follower. Older ones are found by a search.
     public static let entriesPerAnswerMax = 300
 
-    /// What is newer than a revision: changed phones and entries, and the ids of all that still exist. Has every changed
-    /// entry, however old, because a follower may show it.
+    /// What is newer than a revision: changed phones and entries, and the ids of all that still exist. Has every
+    /// changed entry, however old, because a follower may show it.
     /// - Parameter revision: 0: everything that fits one answer.
     public func changes(since revision: Int) -> JSONTree {
         let entries =

@@ -102,8 +102,8 @@ struct DeadLetter {
         if let expires = event.expiresSeconds, expires <= check.nowSeconds {
             return .doubtful("it has expired: its “expires” was \(check.nowSeconds - expires) s ago")
         }
-        // The letter may have been refused because workers did not have its app or its environment. Only a configuration
-        // shows whether they have it by now.
+        // The letter may have been refused because workers did not have its app or its environment. Only a
+        // configuration shows whether they have it by now.
         guard apps == nil, let field = self.record.text(of: .field), ["app", "environment"].contains(field) else {
             return .sendable(if: nil)
         }
@@ -148,8 +148,8 @@ struct DeadLetter {
         return id.isEmpty ? nil : String(decoding: id, as: UTF8.self)
     }
 
-    /// Whether the letter is about the event to which its publisher gave this id. In a value that cannot be read, the id
-    /// is looked for as text in quotes.
+    /// Whether the letter is about the event to which its publisher gave this id. In a value that cannot be read, the
+    /// id is looked for as text in quotes.
     func isAbout(eventID id: String) -> Bool {
         if let eventID { return eventID == id }
         guard let value = self.record.value, !id.isEmpty else { return false }

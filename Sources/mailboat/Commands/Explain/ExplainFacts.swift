@@ -218,8 +218,8 @@ extension ExplainFacts {
     var newestForPhone: Event? { self.events.first { $0.isForPhone } }
     var slot: StateRecordDescription.Slot? { self.state?.slot }
 
-    /// The event's outcome; of several, the one that counts by the rule on the page Outcomes. After a crash an event may
-    /// have several outcomes, because the worker that reads it again does not know the first.
+    /// The event's outcome; of several, the one that counts by the rule on the page Outcomes. After a crash an event
+    /// may have several outcomes, because the worker that reads it again does not know the first.
     func outcome(of event: Event) -> Outcome? {
         let all = self.outcomes.filter { $0.source == event.source }
         return all.first { ["delivered", "fanned-out"].contains($0.outcome) }

@@ -185,8 +185,8 @@ extension ExplainVerdict {
     /// Reasons of APNs for a token that it has never known, or that is of another app.
     private static let foreignTokenReasons = ["BadDeviceToken", "DeviceTokenNotForTopic"]
 
-    /// Whether APNs has refused the token because it belongs elsewhere, not because it has died; `nil`: the outcome does
-    /// not say. When a worker gives up a waiting event, the outcome has the worker's own reason, and not APNs'.
+    /// Whether APNs has refused the token because it belongs elsewhere, not because it has died; `nil`: the outcome
+    /// does not say. When a worker gives up a waiting event, the outcome has the worker's own reason, and not APNs'.
     static func isForeignToken(_ outcome: ExplainFacts.Outcome?) -> Bool? {
         let reason = outcome?.reason ?? ""
         if Self.foreignTokenReasons.contains(where: { reason.contains($0) }) { return true }
@@ -313,8 +313,8 @@ extension ExplainVerdict {
         "It is held back by its distance from the previous push, or by its route: /readyz of the worker names a topic that is held back, refused credentials, and an APNs that cannot be reached.",
         "'mailboat doctor --config FILE' tries credentials and hosts from here.",
     ]
-    /// How long an event without a usable token waits. The wait begins when the event arrives. It begins again when APNs
-    /// refuses the token, and when another worker takes the partition over. No record says when a partition was
+    /// How long an event without a usable token waits. The wait begins when the event arrives. It begins again when
+    /// APNs refuses the token, and when another worker takes the partition over. No record says when a partition was
     /// taken over, so the text has the earliest moment.
     private static func waitText(_ facts: ExplainFacts) -> String {
         let wait = facts.settings.registrationWaitMillis
