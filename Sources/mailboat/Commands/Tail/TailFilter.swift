@@ -146,7 +146,8 @@ enum TailText {
 
     /// One JSON object with the record as it is, in `record`, and its position.
     static func json(_ record: OwnedRecord) -> String {
-        // The text was read as JSON, so it can be part of JSON. A line end or a tab in it is not inside a string.
+        // The text was read as JSON, so it can be part of JSON. A line feed, a carriage return or a tab in it is not
+        // inside a string.
         let value = String((record.valueText ?? "null").map { $0.isNewline || $0 == "\t" ? " " : $0 })
         return
             "{\"partition\":\(record.partition),\"offset\":\(record.offset),\"writtenMillis\":\(record.timestampMillis),\"record\":\(value)}"
