@@ -2,7 +2,8 @@ import CommandSupport
 package import KafkaLog
 import PushModel
 
-/// Publishes the story's records and remembers the position of each. Confined to the task that plays the story.
+/// Publishes the records of a story, as `mailboat demo` plays one, and remembers the position of each. Confined to the
+/// task that plays the story.
 package final class StoryPublisher {
     /// A record that was published.
     package struct Published {
@@ -10,7 +11,7 @@ package final class StoryPublisher {
         package var activity: String
         /// The possible outcomes, as in the record's `Publication`.
         package var outcomes: Set<String>
-        /// The partition. It is the key's own, unless the publication is misplaced.
+        /// The partition that the record was published to.
         package var partition: Int32
         /// The record's time, milliseconds since 1970.
         package var timestampMillis: Int64

@@ -9,7 +9,7 @@ final class AudienceOrders: Sendable {
     enum Fault: Error, Equatable {
         /// Another order is being given.
         case busy
-        /// Some partitions do not have the order: their number, and the reason for the first.
+        /// Some partitions may lack the order: how many, and the reason for the first.
         case unreached(count: Int, first: String)
     }
 

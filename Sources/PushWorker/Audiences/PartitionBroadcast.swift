@@ -18,7 +18,7 @@ public struct PartitionBroadcast {
     }
 
     /// Writes the record to every partition.
-    /// - Returns: one line for each partition that does not have the record, with the reason.
+    /// - Returns: one line for each partition that may lack the record, with the reason.
     public func write(
         _ record: (key: [UInt8], value: [UInt8]), kind: RoutedKind, topic name: String, count: Int32
     ) throws -> [String] {

@@ -59,7 +59,7 @@ public struct AppSettings: Sendable {
     /// given by mistake.
     var shownBundleID: String { ShownText.name(self.bundleID) }
 
-    /// A fault of one of the app's settings. The fault names the setting as it was given: below the app, or for all
+    /// A fault of one of the app's settings. The fault names the setting as it was given: for this app, or for all
     /// apps.
     func fault(_ name: String, _ text: String) -> ConfigurationFault {
         let source = self.sources[name]

@@ -33,7 +33,7 @@ public struct ConfigurationLoader {
     ///   - bytes: the file's content; `nil`: environment and defaults only.
     ///   - fileName: the file's name in faults.
     ///   - environment: the process's variables.
-    /// - Throws: every fault found, at once.
+    /// - Throws: all faults that were found.
     public static func load(
         _ bytes: [UInt8]?, fileName: String, environment: [String: String]
     ) throws(ConfigurationError) -> Loaded {

@@ -192,7 +192,7 @@ extension AppSettings {
             ("budget.frequent-per-hour", self.engine.budgetFrequentPerHour),
         ].min { $0.1 < $1.1 }
         if let (name, count) = smallest, self.engine.budgetReserve >= count {
-            // The fault names the budget as it was given: by the app itself, or for all apps.
+            // The fault names the budget's setting as it was given: for this app, or for all apps.
             let other = self.sources[name]?.setting ?? name
             faults.append(
                 self.fault(

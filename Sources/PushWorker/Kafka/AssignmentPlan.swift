@@ -2,7 +2,8 @@ import KafkaLog
 import PushEngine
 import ShardLoop
 
-/// What follows from an assignment: the shard of each partition, where reading begins, and what is committed at once.
+/// What follows from an assignment: the shard of each partition, where reading begins, and what is committed
+/// immediately.
 struct AssignmentPlan {
     /// The grants of each shard, in the order of the partitions.
     private(set) var grants: [Int: [PartitionGrant]] = [:]
@@ -10,7 +11,7 @@ struct AssignmentPlan {
     private(set) var starts: [TopicPartition: Int64] = [:]
     /// The offsets from which logs are read, by topic index. The committer treats them as committed.
     private(set) var toRead: [CommitPosition] = []
-    /// Positions that are committed at once.
+    /// Positions that are committed immediately.
     private(set) var toCommit: [CommitPosition] = []
     /// Positions that are committed again once an owner is at work; see `StartPositions.toConfirm`.
     private(set) var toConfirm: [CommitPosition] = []

@@ -4,7 +4,7 @@ import KafkaLog
 struct Departures: Sendable {
     /// Partitions that were lost without a revocation since the last assignment.
     private var lost: Set<Int32> = []
-    /// Partitions with records that Kafka has not acknowledged.
+    /// Partitions that left too late, or with records that Kafka has not acknowledged.
     private var unfinished: Set<Int32> = []
     /// Number of positions that Kafka refused in the final commits of leaving partitions.
     private var refusedCount = 0
@@ -27,7 +27,8 @@ struct Departures: Sendable {
         self.refusal = self.refusal ?? result.refused.first?.error
     }
 
-    /// What other workers will repeat, one clause for each cause; empty when nothing is repeated.
+    /// Why other workers will repeat something: one clause for each cause, and a last one about the repetition. Empty
+    /// when nothing is repeated.
     var faults: [String] {
         var faults: [String] = []
         if !self.unfinished.isEmpty {

@@ -27,7 +27,7 @@ package enum GroupWord {
                     startFrom: .beginning))
         }
 
-        /// Whether a part of a log is missing, even if a person has accepted the loss.
+        /// Whether a part of the log of `state` is missing. A loss counts even if a person has accepted it.
         func isCut(_ log: PartitionPositions) -> Bool {
             LogIdentity.isStateCut(logEnd: log.endOffset, stateEnd: self.end, acceptedEnd: nil)
                 || LogIdentity.isStateHeadCut(

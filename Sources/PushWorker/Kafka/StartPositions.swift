@@ -7,7 +7,7 @@ struct StartPositions: Equatable {
     /// The first offset to read, by input topic index.
     var starts: [CommitPosition] = []
     var logEnds: [CommitPosition] = []
-    /// Positions to commit at once. Such a commit removes `releasedWallMillis` from the metadata.
+    /// Positions to commit immediately. This commit removes `releasedWallMillis` from the metadata.
     var toCommit: [CommitPosition] = []
     /// Positions to commit when this owner is at work, that is, has written more than its first marker. Their metadata
     /// says that `state` must have records. Some topics get their first commit this way, so that a restart begins at

@@ -6,7 +6,8 @@ import Redaction
 /// Kafka.
 enum TopicCheck {
     enum Verdict: Equatable {
-        /// All co-partitioned topics have this many partitions. `remarks` has one line for each topic with more.
+        /// All co-partitioned topics have at least this many partitions. `remarks` has one line for each topic with
+        /// more.
         case agreed(partitionCount: Int32, remarks: [String] = [])
         /// The faults, one line each, for an operator.
         case faults([String])
@@ -15,7 +16,7 @@ enum TopicCheck {
     /// - Parameters:
     ///   - hidden: topics that this client may not see, though they may exist.
     ///   - named: number of partitions that the markers of `state` contain; `nil`: no marker contains one.
-    ///   - forwards: whether records of partitions with higher numbers are forwarded.
+    ///   - forwards: whether records of partitions that were added after `state` was written are forwarded.
     static func judge(
         _ found: [TopicDescription], hidden: Set<String> = [], topics: WorkerConfiguration.Topics, named: Int32? = nil,
         forwards: Bool = true

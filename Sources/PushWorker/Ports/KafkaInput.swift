@@ -23,7 +23,7 @@ package struct KafkaInput {
         let number: Int32
         let readers: [PartitionReader]
         let flags: [ReadableFlag]
-        /// Suspicions, by topic index. A log is suspected after Kafka has said that its topic does not exist.
+        /// Suspicions, by topic index. A log is suspected after Kafka has said that the log does not exist.
         var suspicions: [LogSuspicion?]
     }
     /// Checks whether a log is still the same. May be called from any thread. The check ends when the suspicion is

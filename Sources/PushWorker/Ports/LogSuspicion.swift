@@ -2,9 +2,9 @@ import KafkaLog
 import ShardLoop
 import Synchronization
 
-/// A suspicion that a queue's log was replaced. It arises when Kafka says that the topic does not exist. A topic that
-/// was deleted may be created again with the same name. So nothing more is read from the queue until the log has been
-/// checked.
+/// A suspicion that a queue's log was replaced. It arises when Kafka says that the topic or partition does not exist. A
+/// topic that was deleted may be created again with the same name. So nothing more is read from the queue until the log
+/// has been checked.
 final class LogSuspicion: Sendable {
     private enum Answer { case none, same, other(String) }
     private let answer = Mutex(Answer.none)

@@ -97,9 +97,9 @@ struct ConfigurationChange {
 public struct SettingChange: Sendable, Equatable {
     /// The setting's whole name, such as `apps.com.example.pizza.budget.per-hour`.
     public var setting: String
-    /// The present value; `nil`: there is none. A secret's value is hidden.
+    /// The value before the change; `nil`: there was none. A secret's value is hidden.
     public var before: String?
-    /// The value that was given; `nil`: there is none. A secret's value is hidden.
+    /// The value in the new configuration; `nil`: there is none. A secret's value is hidden.
     public var after: String?
     /// When a change of the setting takes effect in a running worker.
     public var effect: SettingDescription.Effect

@@ -138,7 +138,7 @@ final class Reconfigurer: Sendable {
         }
     }
 
-    /// Reads changed key files, on a thread of its own. A hanging disk then blocks neither an event loop nor the
+    /// Reads changed key files, on a thread for blocking work. A hanging disk then blocks neither an event loop nor the
     /// threads of tasks.
     private func readKeys(_ keys: [ProviderKey]) async throws(ConfigurationError) -> ProviderTokenStore.KeyChange {
         let tokens = self.tokens

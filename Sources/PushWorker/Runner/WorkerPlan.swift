@@ -5,7 +5,7 @@ import ShardLoop
 import TLSSession
 
 /// What follows from a configuration for engine and transport: routes, provider keys, and which app uses which of them.
-/// Pure.
+/// Pure, except for `makeTLSContexts`.
 struct WorkerPlan {
     private(set) var keys: [ProviderKey] = []
     private(set) var routes: [RouteConfiguration] = []

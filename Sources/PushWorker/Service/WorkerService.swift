@@ -281,7 +281,7 @@ public final class WorkerService: Service, Sendable {
         try await self.hub.wait(until: condition)
     }
 
-    /// The number of the admin port; `nil` before the start, or when the port is off.
+    /// The number of the admin port; `nil` when the worker does not run, or the port is off.
     public var adminPort: Int? {
         self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.port } else { nil }
@@ -302,8 +302,8 @@ public final class WorkerService: Service, Sendable {
         }
     }
 
-    /// The content of the admin port's `/metrics`, in the Prometheus text format; `nil` before the start, or when the
-    /// port is off.
+    /// The content of the admin port's `/metrics`, in the Prometheus text format; `nil` when the worker does not run,
+    /// or the port is off.
     public var metricsText: String? {
         let pages: AdminServer.Pages? = self.phase.withLock { phase in
             if case .running(let parts) = phase { parts.admin?.pages } else { nil }
