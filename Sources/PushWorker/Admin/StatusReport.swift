@@ -25,7 +25,7 @@ struct StatusReport: Encodable, Equatable {
         var restoreRecordsMax: Int64
         /// Number of unresolved records of the partition in all input topics, `routed` included; `nil`: not known yet.
         var lagRecords: Int64?
-        /// Why the partition is halted; `nil` when it is not.
+        /// Why the partition is halted or waits; `nil` when it does neither.
         var reason: String?
     }
     struct Route: Encodable, Equatable {
@@ -64,7 +64,7 @@ struct StatusReport: Encodable, Equatable {
     var routes: [Route]
 
     /// - Parameters:
-    ///   - partitionCount: number of partitions of each input topic; `nil`: not known yet.
+    ///   - partitionCount: number of partitions that `state` was written for; `nil`: not known yet.
     ///   - lags: the lag of each topic and partition.
     init(
         _ snapshot: WorkerSnapshot, uptimeSeconds: Int64, partitionCount: Int32?, lags: [WorkerMetrics.Lag],

@@ -340,7 +340,8 @@ public struct ConfigurationLoader {
 
     // MARK: Telemetry
 
-    /// Reads OpenTelemetry's variables. The instance id becomes the admin port's address, by which Prometheus knows the worker.
+    /// Reads OpenTelemetry's variables. The instance id becomes the admin port's address, by which Prometheus knows the
+    /// worker.
     private mutating func readTelemetry() {
         let environment = OTelEnvironment(self.environment)
         self.configuration.tracing.environment = environment

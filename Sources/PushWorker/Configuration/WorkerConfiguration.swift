@@ -59,8 +59,8 @@ public struct WorkerConfiguration: Sendable {
 
         /// All settings of a consumer: the brokers, `common`, then `consumer`.
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
-        /// All settings of a producer: the brokers, `common`, then `producer`. The producer gives up a record that it
-        /// could not write within two thirds of the session timeout, or 30 seconds if that is less.
+        /// All settings of a producer: the brokers, `common`, then `producer`. By default, the producer gives up a
+        /// record that it could not write within two thirds of the session timeout, or 30 seconds if that is less.
         public var producerSettings: KafkaSettings {
             // The limit is below the session timeout, so that no record appears after a successor's records.
             let timeoutMillis = min(30_000, self.sessionTimeoutMillis / 3 * 2)
@@ -87,7 +87,7 @@ public struct WorkerConfiguration: Sendable {
         /// The port that the server listens on; 0: any free port.
         public var port = 9464
         /// A file with the token for questions about what the worker knows. `nil`: only clients on this machine may
-        /// ask.
+        /// ask, and nobody may if others can reach the port.
         public var tokenFile: String?
         /// The certificate's file. With it and `tlsKeyFile`, the port uses TLS.
         public var tlsCertificateFile: String?
@@ -114,7 +114,7 @@ public struct WorkerConfiguration: Sendable {
 
     /// Settings for tracing: which events are traced, and where traces are sent.
     public struct Tracing: Sendable, Equatable {
-        /// The URL of a collector that accepts OTLP in JSON over HTTP; `nil`: nothing is exported.
+        /// The URL of a collector that accepts OTLP in JSON over HTTP; `nil`: the environment variables may name one.
         public var otlpEndpoint: String?
         /// A file of header fields for the collector.
         public var headersFile: String?

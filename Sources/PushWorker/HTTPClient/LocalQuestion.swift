@@ -6,7 +6,7 @@ package struct LocalQuestion: Sendable {
     private let request: HTTPClientRequest
 
     /// - Parameter url: a URL such as `http://127.0.0.1:8484/api/about`.
-    /// - Returns: `nil` when `url` is not a URL, or names another machine.
+    /// - Returns: `nil` when `url` is not a URL of plain HTTP, or names another machine.
     package init?(_ url: String) {
         guard let endpoint = HTTPEndpoint(url), !endpoint.isSecure, endpoint.isLoopback else { return nil }
         self.request = HTTPClientRequest(endpoint: endpoint, method: .GET)

@@ -84,8 +84,8 @@ final class GroupCoordinator: Sendable {
             metadata: Self.metadata(ofWaitingIn: self.configuration.kafka, clusterID: clusterID))
     }
 
-    /// What the log says while the worker waits for its first partitions. The embedded Kafka takes long after a restart,
-    /// which would otherwise look like a fault of the worker.
+    /// What the log says while the worker waits for its first partitions. The embedded Kafka takes long after a
+    /// restart, which would otherwise look like a fault of the worker.
     static func metadata(ofWaitingIn kafka: WorkerConfiguration.Kafka, clusterID: String) -> Logger.Metadata {
         var metadata: Logger.Metadata = ["group": "\(kafka.groupID)"]
         if EmbeddedKafka.isEmbedded(clusterID: clusterID) {
