@@ -100,7 +100,7 @@ extension FanOut {
             }
             if isSuspicious, core.dispatch.doubtsVerdicts(lane: lane) {
                 core.memory.counters.tokenRemovalsStopped += 1
-                self.recordFailure(push, response: response, outcome: .rejected, in: &core)
+                self.recordFailure(push, response: response, outcome: .rejected, isTokenKept: true, in: &core)
                 return .ended(.failed)
             }
             core.memory.counters.tokensDead += 1

@@ -51,14 +51,18 @@ extension FanOut {
     // MARK: Single members
     /// Counts why a member failed for good, and writes an outcome record for it. If very many members fail in one pass,
     /// the last failures are only counted.
-    mutating func recordFailure(_ push: MemberPush, response: PushResponse, outcome: Outcome, in core: inout ShardCore)
-    {
+    /// - Parameter isTokenKept: whether APNs refused the token together with many others, so that the member stays.
+    mutating func recordFailure(
+        _ push: MemberPush, response: PushResponse, outcome: Outcome, isTokenKept: Bool = false,
+        in core: inout ShardCore
+    ) {
         guard self.crowds.contains(push.crowd, generation: push.crowdGeneration),
             let version = self.crowds[push.crowd].failed(
                 response, isOfMessage: outcome == .deadLettered, stampSeconds: push.stampSeconds)
         else { return }
         let members = self.crowds.members(of: push.partition)
-        let details = self.details(of: push, status: response.status, reason: response.reason, members: members)
+        var details = self.details(of: push, status: response.status, reason: response.reason, members: members)
+        if isTokenKept { details.tokenStanding = .doubted }
         core.journal.recordFailure(
             outcome, of: version, crowd: self.crowds[push.crowd], details: details, in: &core.memory)
     }

@@ -130,9 +130,11 @@ extension FanOut {
                 return self.startAgain(
                     push, members: members, delayMillis: delayMillis, isEarlierDeath: true, now: now)
             }
+            let isTokenKept = isSuspicious && core.dispatch.doubtsVerdicts(lane: push.lane)
             self.recordFailedStart(
-                push, members: members, status: response.status, reason: response.reason, outcome: .rejected, in: &core)
-            if isSuspicious, core.dispatch.doubtsVerdicts(lane: push.lane) {
+                push, members: members, status: response.status, reason: response.reason, outcome: .rejected,
+                isTokenKept: isTokenKept, in: &core)
+            if isTokenKept {
                 core.memory.counters.tokenRemovalsStopped += 1
                 return \.failed
             }
@@ -181,12 +183,13 @@ extension FanOut {
     /// Writes an outcome record for a start push that failed for good, or whose result is unknown.
     private mutating func recordFailedStart(
         _ push: MemberPush, members: CrowdTable.Members, status: UInt16, reason: String, outcome: Outcome,
-        in core: inout ShardCore
+        isTokenKept: Bool = false, in core: inout ShardCore
     ) {
         let mayBeRecorded = self.crowds[push.crowd].startFailed(
             push.start, status: status, reason: reason, outcome: outcome)
         guard mayBeRecorded else { return }
-        let details = self.details(of: push, status: status, reason: reason, members: members)
+        var details = self.details(of: push, status: status, reason: reason, members: members)
+        if isTokenKept { details.tokenStanding = .doubted }
         self.recordFailedStart(outcome, of: push.crowd, details: details, in: &core)
     }
     /// Writes an outcome record for a member that the current start has not reached, or may not have reached. If there

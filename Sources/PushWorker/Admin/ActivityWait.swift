@@ -120,7 +120,10 @@ extension ActivityWait {
     private static func token(_ report: ActivityReport, _ app: AppConfiguration) -> ActivityWait {
         let wait = DurationText.format(millis: app.registrationWaitMillis)
         switch report.token {
-        case "none" where report.life == "starting" || report.life == "started":
+        case "none"
+        where report.life == "starting" || report.life == "started"
+            // An end after a start waits as long as the activity lives, too.
+            || (report.tokenWaitMillis ?? 0) > app.registrationWaitMillis:
             return ActivityWait(
                 cause: .registration,
                 text:

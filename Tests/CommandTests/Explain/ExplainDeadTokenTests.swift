@@ -58,6 +58,29 @@ struct ExplainDeadTokenTests {
         #expect(givenUp.next.contains { $0.hasPrefix("Keep the token") })
     }
 
+    /// The server has published `unregister`, as `explain` advises. An update that still waits is no fault.
+    @Test func anUpdateThatWaitsAfterAnUnregistrationIsExplained() {
+        let slot = Table.slot("awaiting", token: nil) { $0.updates = [Table.update()] }
+        let verdict = ExplainVerdict.decide(Table.facts([Table.event("unregister"), Table.event(ago: 90)], slot))
+        #expect(verdict.cause == .waitsForToken && verdict.sentence.contains("ends as `unregistered`"))
+        #expect(verdict.next[0].contains("nothing needs to be done"))
+    }
+
+    /// An end waits for its card's token, as long as the activity lives if a start has put the card up.
+    @Test func anEndWithoutATokenNamesBothWaits() {
+        let slot = Table.slot("ending", token: nil) { $0.updates = [Table.update("end")] }
+        let verdict = ExplainVerdict.decide(Table.facts([Table.event("end")], slot))
+        #expect(verdict.next[0].contains("as long as the activity lives; otherwise 5 min (registration-wait)"))
+    }
+
+    /// A date that phones misread is named for an audience's event, too.
+    @Test func aWrongDateOfAnAudiencesEventIsNamed() {
+        let event = Table.event { $0.doubtfulDates = ["eta = 1795632500 (seconds since 1970; send 817325300)"] }
+        let outcome = Table.outcome("fanned-out") { $0.version = 1_699_999_961 }
+        let verdict = ExplainVerdict.decide(Table.facts([event], Table.slot { $0.isAudience = true }, [outcome]))
+        #expect(verdict.cause == .audience && verdict.next[0].hasPrefix("In content-state, eta = 1795632500"))
+    }
+
     /// The time of a token's death is that of the oldest record in the newest run of records with a dead token. Later
     /// records of that run may have been written for other reasons.
     @Test func theOldestRecordOfADeadTokenSaysSinceWhen() throws {

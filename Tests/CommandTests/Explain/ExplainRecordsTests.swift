@@ -181,5 +181,10 @@ struct ExplainRecordsTests {
         #expect(
             verdict.sentence.hasSuffix(
                 "its hash is 099ac307b61d7d34. It was removed 39 s ago: APNs said 410 Unregistered."))
+        let doubted = Pieces.outcome("rejected") {
+            ($0.status, $0.reason, $0.tokenIsDoubted) = (400, "BadDeviceToken", true)
+        }
+        let kept = ExplainVerdict.decide(Pieces.facts([join], nil, [doubted])).sentence
+        #expect(kept.contains("(400 BadDeviceToken), as it refused many") && kept.contains("The member is kept"))
     }
 }

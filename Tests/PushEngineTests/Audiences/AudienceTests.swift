@@ -247,6 +247,26 @@ import Testing
         #expect(failure?.fields["audience"] as? String == "match" && failure?.status == 410)
     }
 
+    /// APNs refuses the tokens of all members, because a setting is wrong. The record of each member that is kept says
+    /// that its token is doubted, for update members and for start members.
+    @Test(arguments: [false, true]) func aMemberThatIsKeptIsTold(isStart: Bool) {
+        let h = isStart ? EngineHarness.starts() : Self.harness()
+        for member in 1...40 { if isStart { h.joinStart(member) } else { h.join(member) } }
+        if isStart { h.audienceStart(1) } else { h.audienceUpdate(1) }
+        for _ in 0..<20 {
+            while let push = h.take() {
+                h.answer(push, .response(PushResponse(status: 400, reason: "BadDeviceToken")))
+            }
+            h.advance(200)
+        }
+        let refused = h.outcomes.filter { $0.outcome == "rejected" && $0.fields["token-hash"] != nil }
+        let kept = refused.filter { $0.fields["token"] as? String == "doubted" }
+        #expect(refused.count == 40 && kept.count > 30)
+        #expect(UInt64(kept.count) == h.counters.tokenRemovalsStopped)
+        #expect(UInt64(refused.count - kept.count) == h.counters.tokensDead)
+        #expect(refused.allSatisfy { $0.fields["token"] == nil || $0.fields["token"] as? String == "doubted" })
+    }
+
     /// For many tokens APNs names a time of death before the join, because dead tokens were registered again or a clock
     /// is ahead. These tokens leave soon, and live tokens do not wait for them.
     @Test func whoIsSaidToHaveDiedBeforeJoiningLeavesSoon() {

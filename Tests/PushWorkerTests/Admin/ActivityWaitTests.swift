@@ -75,6 +75,11 @@ struct ActivityWaitTests {
                 $0.life = "started"
             })
         #expect(started?.cause == .registration && started?.endsInMillis == nil)
+        let ending = Self.wait(
+            Self.report(Self.push("end")) {
+                ($0.token, $0.life, $0.tokenWaitMillis) = ("none", "ending", 40_000_000)
+            })
+        #expect(ending?.cause == .registration)
         for (token, text) in [("dead", "is dead"), ("doubted", "has refused it")] {
             let refused = Self.wait(
                 Self.report {

@@ -103,7 +103,10 @@ struct ExplainReport {
         }
         return [head + words.joined(separator: ", "), Self.head("") + more.joined(separator: ", ")]
             + slot.updates.map {
-                Self.head("") + Self.text($0, partition: state.place.position.partition, slot.tokenIsDead)
+                Self.head("")
+                    + Self.text(
+                        $0, partition: state.place.position.partition,
+                        isTokenRefused: slot.tokenIsDead || state.tokenIsDoubted)
             }
     }
 
@@ -112,15 +115,17 @@ struct ExplainReport {
             + (pause.isOfApp ? "pushes to members of all audiences of the app" : "pushes to members of the audience")
     }
 
-    private static func text(_ update: StateRecordDescription.Update, partition: Int32, _ tokenIsDead: Bool) -> String {
+    private static func text(
+        _ update: StateRecordDescription.Update, partition: Int32, isTokenRefused: Bool
+    ) -> String {
         var words = [
             "waits: \(update.event)", "priority \(update.priority)", "timestamp \(update.timestampSeconds)",
             Self.count(update.mergedCount),
         ]
         if let stamp = update.stampSeconds { words.append("stamp \(stamp)") }
         if update.hasAlert { words.append("alert") }
-        // APNs takes no push for a dead token, so this push is not on the phone.
-        if update.mayBeSent { words.append(tokenIsDead ? "was tried" : "may be on the phone") }
+        // APNs has refused the push to this token, so the push is not on the phone.
+        if update.mayBeSent { words.append(isTokenRefused ? "was tried" : "may be on the phone") }
         words.append("newest \(update.newest.topic)[\(update.newest.partition ?? partition)]@\(update.newest.offset)")
         return words.joined(separator: ", ")
     }

@@ -21,11 +21,13 @@ extension ExplainVerdict {
         } else {
             sentence = "This key is an audience, and nothing of it waits to be handed on."
         }
-        let next = [
-            "Pushes to members are not followed here: \(facts.command("state dump --audience \(ShellWord.quoted(facts.key))")) shows versions, members, and what is paused.",
-            "\(Self.tailOfAudience(facts, since: outcome)) counts what the members got.",
-            Self.memberHint,
-        ]
+        let dates = facts.newestForPhone.flatMap(Self.dateHint).map { [$0] } ?? []
+        let next =
+            dates + [
+                "Pushes to members are not followed here: \(facts.command("state dump --audience \(ShellWord.quoted(facts.key))")) shows versions, members, and what is paused.",
+                "\(Self.tailOfAudience(facts, since: outcome)) counts what the members got.",
+                Self.memberHint,
+            ]
         return Self.paused(facts, app: state.app, besides: sentence, next: next)
             ?? ExplainVerdict(cause: .audience, sentence: sentence, next: next)
     }

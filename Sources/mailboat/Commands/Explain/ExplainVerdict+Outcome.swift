@@ -197,17 +197,21 @@ extension ExplainVerdict {
                 + Self.phoneHints(facts, event: event, outcome: outcome))
     }
 
+    /// What is wrong with the dates of an event, as a phone reads them; `nil`: nothing is.
+    static func dateHint(_ event: ExplainFacts.Event) -> String? {
+        let dates = event.doubtfulDates
+        guard !dates.isEmpty else { return nil }
+        let isOfStart = dates.contains { $0.hasPrefix(DoubtfulDates.attributesStart) }
+        return
+            "In content-state\(isOfStart ? " and attributes" : ""), \(dates.joined(separator: ", ")) \(dates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001, unless the type decodes it otherwise. What cannot be decoded shows nothing."
+    }
+
     /// What can be wrong although APNs answered 200, the likeliest first.
     private static func phoneHints(
         _ facts: ExplainFacts, event: ExplainFacts.Event?, outcome: ExplainFacts.Outcome?
     ) -> [String] {
         var hints: [String] = []
-        if let event, !event.doubtfulDates.isEmpty {
-            let isOfStart = event.doubtfulDates.contains { $0.hasPrefix(DoubtfulDates.attributesStart) }
-            hints.append(
-                "In content-state\(isOfStart ? " and attributes" : ""), \(event.doubtfulDates.joined(separator: ", ")) \(event.doubtfulDates.count == 1 ? "looks" : "look") like a date as the phone does not read it: JSONDecoder takes a Date as seconds since 2001, unless the type decodes it otherwise. What cannot be decoded shows nothing."
-            )
-        }
+        if let hint = event.flatMap(Self.dateHint) { hints.append(hint) }
         if let stale = event?.staleDateSeconds, stale * 1_000 <= facts.nowMillis {
             hints.append(
                 "Its stale-date was \(MomentText.distance(millis: stale * 1_000, nowMillis: facts.nowMillis)): the card shows itself as outdated."

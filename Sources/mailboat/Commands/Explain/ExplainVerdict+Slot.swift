@@ -23,6 +23,16 @@ extension ExplainVerdict {
                 next: [Self.waitText(facts)] + Self.deadTokenHints(facts) + Self.goneHints(facts))
         }
         if slot.tokenHash == nil, slot.channel == nil, update.event != "start", slot.life != "starting" {
+            if let newest = facts.events.first, newest.event == "unregister" {
+                let age = MomentText.distance(millis: newest.place.writtenMillis, nowMillis: facts.nowMillis)
+                return ExplainVerdict(
+                    cause: .waitsForToken,
+                    sentence:
+                        "The token was unregistered \(age). The \(update.event) that still waits ends as `unregistered` when registration-wait is over, unless a token is registered.",
+                    next: [
+                        "If the card or the app is gone, nothing needs to be done. A new start need not wait for that outcome."
+                    ])
+            }
             return ExplainVerdict(
                 cause: .waitsForToken,
                 sentence: "\(what) waits for a token: nothing is registered under this key.",
@@ -321,6 +331,10 @@ extension ExplainVerdict {
         let isRefused = facts.slot?.tokenIsDead == true || facts.state?.tokenIsDoubted == true
         guard isRefused || facts.slot?.life != "started" else {
             return "It waits as long as the activity lives, and goes out as soon as a token is registered."
+        }
+        guard isRefused || facts.slot?.life != "ending" else {
+            return
+                "It goes out as soon as a token is registered. If a start by push has put the card up, it waits as long as the activity lives; otherwise \(MomentText.span(millis: wait)) (registration-wait)."
         }
         let since =
             isRefused

@@ -151,6 +151,10 @@ extension ExplainVerdict {
             refusal.map {
                 let age = MomentText.distance(millis: $0.place.writtenMillis, nowMillis: facts.nowMillis)
                 let said = [$0.status.map { "\($0)" }, $0.reason].compactMap(\.self).joined(separator: " ")
+                guard !$0.tokenIsDoubted else {
+                    return
+                        "APNs refused it \(age) (\(said)), as it refused many tokens then. The member is kept, and gets the next event."
+                }
                 return SentenceText.closed("It was removed \(age): APNs said \(said)")
             } ?? "This command does not follow its pushes, and found no outcome that APNs refused it for good."
         return ExplainVerdict(
