@@ -60,7 +60,7 @@ public struct WorkerConfiguration: Sendable {
         /// All settings of a consumer: the brokers, `common`, then `consumer`.
         public var consumerSettings: KafkaSettings { self.base.appending(self.common).appending(self.consumer) }
         /// All settings of a producer: the brokers, `common`, then `producer`. By default, the producer gives up a
-        /// record that it could not write within two thirds of the session timeout, or 30 seconds if that is less.
+        /// record after two thirds of the session timeout, or after 30 seconds if that is less.
         public var producerSettings: KafkaSettings {
             // The limit is below the session timeout, so that no record appears after a successor's records.
             let timeoutMillis = min(30_000, self.sessionTimeoutMillis / 3 * 2)
