@@ -258,6 +258,9 @@ struct TailTests {
         let read = try #require(
             try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any])
         #expect((read["record"] as? [String: String]) == ["outcome": "late"] && read["offset"] as? Int == 9)
+        // A line separator of Unicode needs no escape inside a string of JSON.
+        let separated = "{\"outcome\":\"late\",\"event-id\":\"a\u{2028}b\"}"
+        #expect(TailText.json(Self.record(separated)).contains("a\u{2028}b"))
     }
 
     @Test(arguments: [

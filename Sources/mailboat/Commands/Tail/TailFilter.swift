@@ -147,10 +147,14 @@ enum TailText {
     /// One JSON object with the record as it is, in `record`, and its position.
     static func json(_ record: OwnedRecord) -> String {
         // The text was read as JSON, so it can be part of JSON. A line feed, a carriage return or a tab in it is not
-        // inside a string.
-        let value = String((record.valueText ?? "null").map { $0.isNewline || $0 == "\t" ? " " : $0 })
+        // inside a string. Other line ends of Unicode may be.
+        let spaces: Set<Unicode.Scalar> = ["\n", "\r", "\t"]
+        var value = String.UnicodeScalarView()
+        for scalar in (record.valueText ?? "null").unicodeScalars {
+            value.append(spaces.contains(scalar) ? " " : scalar)
+        }
         return
-            "{\"partition\":\(record.partition),\"offset\":\(record.offset),\"writtenMillis\":\(record.timestampMillis),\"record\":\(value)}"
+            "{\"partition\":\(record.partition),\"offset\":\(record.offset),\"writtenMillis\":\(record.timestampMillis),\"record\":\(String(value))}"
     }
 
     /// Whether to use colours, which are for a person at a terminal (https://no-color.org).
