@@ -119,12 +119,12 @@ extension ConnectionPool {
         return end.map { PushEnd(push: $0.push, micros: max(0, micros - stream.beganMicros)) }
     }
 
-    /// Takes another provider token, which all new requests carry. `isReturn`: it is the previous token, and the two
-    /// are exchanged.
+    /// Takes another provider token, which all new requests carry. `isReturn`: it is the previous token, which changes
+    /// places with the current one.
     ///
     /// Apple counts new tokens per connection, and a quiet connection sees a new token only with its next request. So a
-    /// connection is retired if it got its last new token less than 20 minutes ago. It is kept if its last or previous
-    /// token is the one taken now.
+    /// connection is retired if it got its last new token less than 20 minutes ago. But a connection stays if its last
+    /// token, or the one before, is the token taken now.
     public mutating func tokenReplaced(generation: UInt32, isReturn: Bool = false, now: EngineTime) {
         self.tokenGeneration = generation
         if isReturn {

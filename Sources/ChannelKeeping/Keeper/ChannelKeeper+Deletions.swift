@@ -77,8 +77,8 @@ extension ChannelKeeper {
         }
     }
 
-    /// Checks deletions by a list that was requested at least `settleMillis` later. A channel that the list shows is
-    /// deleted again. Otherwise its record leaves `state`.
+    /// Checks deletions by a list. It must have been requested at least `settleMillis` after the deletion. A channel
+    /// that the list still shows is deleted again. Otherwise the channel's record leaves `state`.
     mutating func confirmDeletions(_ listed: Set<[UInt8]>, askedMillis: Int64, now: EngineTime) {
         for number in self.table.numbers(in: .deleted) {
             guard let held = self.table[number], held.isDurable, held.channel.isAnnounced,

@@ -3,7 +3,7 @@ import PushModel
 /// Doubts of an audience's owner about its channel: APNs has refused a broadcast as if the channel did not exist. The
 /// next list decides.
 extension ChannelKeeper {
-    /// Doubts a channel, because its owner asks for a channel although this one was announced to it.
+    /// Doubts a channel that was already announced, because its owner asks for a channel again.
     mutating func doubt(_ number: Int64, now: EngineTime) {
         self.table.update(number) { $0.doubtedMillis = now.steadyMillis }
         self.listWantedMillis = min(self.listWantedMillis, now.steadyMillis)

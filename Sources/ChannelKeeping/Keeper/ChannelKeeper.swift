@@ -8,7 +8,7 @@ public import PushModel
 /// - The intent of a creation is acknowledged in `state` before the request leaves. The id is in `state` before it is
 ///   reported to anybody.
 /// - There is one creation at a time, and a list before each. After a lost answer the next list is not requested until
-///   `settleMillis` have passed. A new id in it is shown as possibly ours, or adopted with `isExclusive`.
+///   `settleMillis` have passed. A new id in that list is shown as possibly ours. With `isExclusive` it is adopted.
 /// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and the list
 ///   before did not show it, or if it was adopted.
 ///
@@ -53,7 +53,7 @@ public struct ChannelKeeper: Sendable {
     var actions: [KeeperAction] = []
 
     var making = Making.idle
-    /// Further records of creations whose answer was lost. They wait until `making` has resolved the one before.
+    /// Records of lost creations that wait to be resolved, in order. `making` resolves one at a time.
     var lost: [Int64] = []
     /// No list and no creation is requested before this time, steady milliseconds.
     var makingNotBeforeMillis = Int64.min
@@ -61,8 +61,8 @@ public struct ChannelKeeper: Sendable {
     var deleting = Deleting.idle
     var deletingNotBeforeMillis = Int64.min
     var deletingBackoff: JitteredBackoff
-    /// The last record whose deletion was requested. The next deletion is that of the record with the next higher
-    /// number.
+    /// Number of the last record whose deletion was requested. The record with the next higher number follows, and
+    /// after the highest number the lowest.
     var lastDeleted = Int64.min
 
     /// The result of the last list.

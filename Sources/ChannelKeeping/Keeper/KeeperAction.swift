@@ -45,7 +45,7 @@ public enum KeeperRefusal: Equatable, Sendable, CustomStringConvertible {
     case byAPNs(status: UInt16, reason: String)
     /// The keeper already has the maximum number of records, `keptMax`.
     case full(keptMax: Int)
-    /// As many audiences as `waitingMax` allows are waiting already.
+    /// There are already `waitingMax` wishes and unfinished creations.
     case tooManyWaiting(waitingMax: Int)
     /// The life is over, or a newer one has begun.
     case lifeIsOver
@@ -80,7 +80,7 @@ public enum KeeperAlarm: Equatable, Sendable {
     /// A creation was answered with an id that cannot be new: the id was there before, or is invalid. The answer counts
     /// as lost.
     case foreignAnswer(id: [UInt8])
-    /// The maximum number of ids is shown as possibly ours. Further ids are only counted.
+    /// The maximum number of ids is shown as possibly ours. Further ids are counted, and shown as unknown.
     case shownFull(shownMax: Int)
     /// A channel of ours is gone, and we did not delete it.
     case vanished(id: [UInt8])

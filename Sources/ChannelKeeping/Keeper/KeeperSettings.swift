@@ -30,7 +30,7 @@ public struct KeeperSettings: Equatable, Sendable {
 
     /// Maximum number of records in `state`, including those that are leaving. A further wish is refused as `full`.
     public var keptMax = ChannelRequest.countMax
-    /// Maximum number of audiences that wait for a channel. A further wish is refused as `tooManyWaiting`.
+    /// Maximum number of wishes and unfinished creations together. A further wish is refused as `tooManyWaiting`.
     public var waitingMax = 1_000
     /// Maximum number of ids that are shown as possibly ours. Further ids are counted, and shown as unknown.
     public var shownMax = 256

@@ -11,7 +11,7 @@ public enum HTTP2ServerEvent: Equatable, Sendable {
     /// The stream has ended, and cannot be answered any longer. The code is `NO_ERROR` if an answer was sent
     /// completely.
     case streamClosed(streamID: Int32, errorCode: HTTP2ErrorCode)
-    /// The client acknowledged our last SETTINGS.
+    /// The client acknowledged SETTINGS of ours. It acknowledges them in the order in which they were sent.
     case settingsAcknowledged
     /// The client sent GOAWAY.
     case goAwayReceived(lastStreamID: Int32, errorCode: HTTP2ErrorCode, debugData: Range<Int>)

@@ -3,7 +3,7 @@
 public struct TransportError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The setting at fault, such as `route production: provider key`.
     public var setting: String
-    /// What is wrong with the setting, with the value given and what was expected.
+    /// What is wrong with the setting. The text names the given value and says what was expected.
     public var detail: String
 
     public init(setting: String, detail: String) {
