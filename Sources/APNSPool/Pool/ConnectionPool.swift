@@ -112,7 +112,7 @@ public struct ConnectionPool: Sendable {
     var tokenCount: UInt32 = 0
     /// Generation of the first token that was signed with the key in use.
     var keyGeneration: UInt32 = 0
-    /// Whether APNs has not accepted the key in use yet.
+    /// Whether APNs has not accepted the key in use yet, or has refused it since.
     var isKeyUnproven = false
     /// Whether there is another key to return to if APNs refuses the key in use.
     var isKeyOnTrial = false

@@ -2,7 +2,7 @@
 public struct KeeperCounters: Equatable, Sendable {
     /// Channels that Apple has made for the keeper.
     public var created = 0
-    /// Creations without an answer, including those of a former owner.
+    /// Creations whose result was unknown, including those of a former owner.
     public var answersLost = 0
     /// Ids adopted, because a lost answer or a second execution of a creation may have made them.
     public var adopted = 0

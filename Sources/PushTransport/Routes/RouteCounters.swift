@@ -20,7 +20,7 @@ public struct RouteCounters: Sendable, Equatable {
     public var connectsTotal = 0
     /// Connections that could not be opened.
     public var connectFailuresTotal = 0
-    /// Connections that ended.
+    /// Opened connections that have ended.
     public var closesTotal = 0
     /// Requests submitted.
     public var requestsTotal = 0
