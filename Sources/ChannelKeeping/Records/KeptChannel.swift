@@ -58,7 +58,7 @@ public struct KeptChannel: Equatable, Sendable {
     /// The `end` to broadcast again; empty for none. On a channel without storage, `BeaconSchedule` decides how often.
     /// On a channel with storage, it is sent until Apple has accepted it. The keeper does not interpret these bytes.
     public var end: [UInt8] = []
-    /// Hashes of the ids in the list before the creation that were not ours, in ascending order. Used in `asked`.
+    /// Hashes of the ids of others in the list before the creation, in ascending order. Used in `asked`.
     public var strangers: [UInt64] = []
 
     public init(owner: KeptOwner?, policy: MessageStoragePolicy, phase: Phase, sinceMillis: Int64) {

@@ -4,9 +4,9 @@ public struct HTTP2Field: Sendable {
     public enum Indexing: Sendable {
         /// Name and value are put into the dynamic table. This is for values that seldom change.
         case allowed
-        /// Only the first value is put into the dynamic table, together with the name. Later values are literals that
-        /// are never indexed. This is for values that differ per message and would displace other entries. Apple asks
-        /// for this for `apns-id` and `apns-expiration`.
+        /// The first value is put into the dynamic table, together with the name, if no table has the name. All other
+        /// values are literals that are never indexed. This is for values that differ per message and would displace
+        /// other entries. Apple asks for this for `apns-id` and `apns-expiration`.
         case name
         /// The value is always a literal that is never indexed (RFC 7541 §6.2.3). The name is a literal too, unless a
         /// table has it. This is for secrets.

@@ -1,7 +1,7 @@
 import APNSProtocol
 
 extension ChannelFailure {
-    /// The kind of a failure, for programs. The list is complete: a reason that Apple adds later is `refused`.
+    /// The kind of a failure, for programs. The list is complete: the status decides the kind of an unknown reason.
     public enum Kind: String, Sendable, CaseIterable {
         /// The app or the environment is not in the configuration.
         case notConfigured = "not-configured"
