@@ -46,7 +46,7 @@ extension ConnectionPool {
             self.busySucceeded()
         case .topicRefused:
             self.busySucceeded()
-            // A new key may be limited to certain topics that exclude this one. The former key may still be accepted.
+            // A new key may be limited to certain topics, and not cover this one. The former key may still be accepted.
             if stream.tokenGeneration >= self.keyGeneration { self.trialFailed(stream) }
         case .credentialRefused:
             self.busySucceeded()

@@ -109,8 +109,8 @@ extension ConnectionPool {
     // MARK: Time
 
     /// Ends the round of the in-flight window if it is over. More or fewer requests may then be in flight. The call is
-    /// cheap; make it once per turn. `busyMicros` returns how long this thread has run and has waited for a core so
-    /// far, both together; `nil` if unknown. The closure is called only at the end of a round.
+    /// cheap; make it once per turn. `busyMicros` returns the total time for which this thread has run or waited for a
+    /// core so far; `nil` if unknown. The closure is called only at the end of a round.
     public mutating func lookAtWindow(micros: Int64, busyMicros: () -> Int64?) {
         guard self.configuration.limitsInFlight else { return }
         let hasGrown = self.window.look(nowMicros: micros, isWanted: self.waitsForWindow, busyMicros: busyMicros)

@@ -86,8 +86,8 @@ public struct ConnectionPool: Sendable {
     var streams: StreamTable
     var creditSum = 0
     var window: InFlightWindow
-    /// Whether pushes wait for the in-flight window although streams are free. Only answers, or the end of a round,
-    /// make room in the window.
+    /// Whether pushes wait for the in-flight window although streams are free. Another connection would make no room in
+    /// the window.
     var waitsForWindow = false
     var busyGate: RouteGate
     var credentialGate: RouteGate

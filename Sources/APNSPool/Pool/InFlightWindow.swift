@@ -50,7 +50,7 @@ public struct InFlightWindow: Sendable {
     /// - Parameters:
     ///   - nowMicros: steady microseconds.
     ///   - isWanted: more pushes are ready than the window lets through.
-    ///   - busyMicros: returns how long this thread has run and has waited for a core so far, both together; `nil` if
+    ///   - busyMicros: returns the total time for which this thread has run or waited for a core so far; `nil` if
     ///     unknown. Called only at the end of a round.
     public mutating func look(nowMicros: Int64, isWanted: Bool, busyMicros: () -> Int64?) -> Bool {
         guard nowMicros >= self.roundEndsMicros else { return false }

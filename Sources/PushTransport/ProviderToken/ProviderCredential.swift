@@ -17,7 +17,7 @@ struct ProviderCredential: Sendable {
     }
     /// An event that gets a line in the log.
     enum News: Equatable {
-        /// A new key is used from now on.
+        /// A new key was read. The newest one is used from now on, unless a new configuration names another.
         case tried(keyID: String, path: String)
         case unusable(path: String, detail: String)
         /// Another key is used, because APNs refused the previous one.
