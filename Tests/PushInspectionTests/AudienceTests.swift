@@ -100,6 +100,33 @@ struct AudienceTests {
         #expect(timeline.audiences.memberCount == 2)
     }
 
+    /// The update token of a member's started card joins by itself. A later token of the card needs a registration.
+    @Test func aStartedCardOfAMemberNeedsNoToken() throws {
+        var timeline = Self.timeline()
+        self.take(
+            &timeline, #"{"event":"register","audience":"match-7","token-type":"start"}"#, key: Self.token(1), at: 0)
+        timeline.listPush(TimelineTests.push(token: Self.token(1)))
+        let id = try #require(timeline.phone(token: Self.token(1))?.id)
+        var shown = Device().shown(atSeconds: 0)
+        shown.card = .active
+        timeline.setShown(shown, isOnline: true, of: id)
+        timeline.addUpdateToken(Self.token(2), ofStartToken: Self.token(1))
+        timeline.addToken(Self.token(2), to: id, isReported: false)
+        #expect(timeline.phones[id].flatMap(timeline.status)?.word == .verdict(.shown), "it is about to join")
+        self.take(&timeline, #"{"event":"register","audience":"match-7"}"#, key: Self.token(2), at: 1)
+        #expect(timeline.phones[id]?.unreportedToken == nil)
+        timeline.listPush(TimelineTests.push(id: "id-2", token: Self.token(2)))
+        #expect(timeline.phones[id].flatMap(timeline.status)?.word == .verdict(.shown))
+        shown.card = .ended
+        timeline.setShown(shown, isOnline: true, of: id)
+        #expect(timeline.phones[id].flatMap(timeline.status)?.word == .ended)
+
+        timeline.addToken(Self.token(3), to: id, isReported: false)
+        let phone = try #require(timeline.phones[id])
+        #expect(timeline.status(of: phone)?.word == .needsToken)
+        #expect(timeline.membershipToRenew(of: phone)?.isStartMember == false, "the new token is an update token")
+    }
+
     @Test func membersBeyondTheLimitAreCountedAndGetNoPhones() throws {
         var timeline = self.joined(8) { $0.audiences.membersMax = 5 }
         let audience = try #require(timeline.audiences.audience(named: "match-7"))

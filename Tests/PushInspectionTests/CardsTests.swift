@@ -108,6 +108,33 @@ struct CardsTests {
         #expect(story.cards == [["order-0", "start-5"], ["order-1", "start-1"]])
     }
 
+    /// A card that was swiped away does not stay beside a new one.
+    @Test(arguments: [true, false]) func aSwipedCardIsNotUpBesideANewOne(isSwiped: Bool) {
+        var story = Story()
+        story.event("order-0", number: 0)
+        let first = story.push(number: 0)
+        if isSwiped { story.timeline.setSwiped(first) }
+        story.event("order-1", number: 1)
+        let second = story.push(number: 1)
+        let stays = " Another card was up on the phone, and stays."
+        #expect(
+            story.timeline.phones[second]?.lastVerdict?.text
+                == "The card shows what the push brought." + (isSwiped ? "" : stays))
+    }
+
+    /// No registration replaces a push-to-start token that is dead: the server starts again with another.
+    @Test func aDeadStartTokenIsForgotten() throws {
+        var story = Story()
+        story.event("order-0", number: 0)
+        let id = story.push(number: 0, status: 410, phone: .notReached)
+        let status = try #require(story.timeline.phones[id].flatMap(story.timeline.status))
+        #expect(
+            status.text.hasSuffix(
+                "This was a push-to-start token. Forget it, and start again (same key) with the one that the app reports now."
+            ), "\(status.text)")
+        #expect(status.word == .verdict(.refused) && status.remedies.isEmpty)
+    }
+
     /// A second start of one activity adds another card.
     @Test func theSameActivityMayHaveTwoCards() {
         var story = Story()

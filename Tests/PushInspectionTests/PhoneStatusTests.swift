@@ -99,7 +99,7 @@ struct PhoneStatusTests {
         let swiped = try Self.status(timeline, id)
         #expect(
             swiped.text.hasSuffix(
-                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token, and ends as rejected when none comes in time."
+                "The app tells its server, which publishes {\"event\": \"unregister\"} with this key. An event that waits ends as rejected when no token comes in time."
             ))
         #expect(swiped.remedies == [.unregister])
         let revision = timeline.phones[id]?.revision ?? 0
@@ -107,6 +107,10 @@ struct PhoneStatusTests {
         #expect(timeline.phones[id]?.revision ?? 0 > revision, "the page hears of it")
         let told = try Self.status(timeline, id)
         #expect(told.text.hasSuffix("nothing more is sent to it. A new card needs a start.") && told.remedies.isEmpty)
+        timeline.setWait(EventWait(cause: "token", text: "a token", untilMillis: nil, isGivenUpThen: true), of: [2])
+        let waiting = try Self.status(timeline, id).text
+        let ending = "start. An event that still waits ends as unregistered; nothing needs to be done about it."
+        #expect(waiting.hasSuffix(ending), "\(waiting)")
     }
 
     /// After the app was removed, the page offers only the unregistration, because no app is left to tell the server.

@@ -36,10 +36,11 @@ public struct PushVerdict: Equatable, Sendable {
     ///   - stampSeconds: `aps.timestamp` of the push, seconds since 1970; `nil`: missing or unreadable.
     ///   - isSwiped: whether the card was swiped away before the push reached the phone.
     ///   - isCardOwn: whether the page draws each card that a start puts up. `false`: it draws the newest.
+    ///   - areOthersSwiped: whether the phone's other cards were all swiped away.
     ///   - isEndOfCard: whether the push ends the activity of a card that is up.
     public init(
         _ push: ObservedPush, stampSeconds: Int64?, isSwiped: Bool = false, isCardOwn: Bool = false,
-        isEndOfCard: Bool = false
+        areOthersSwiped: Bool = false, isEndOfCard: Bool = false
     ) {
         if let status = push.status, status != 200 {
             self.word = .refused
@@ -61,6 +62,8 @@ public struct PushVerdict: Equatable, Sendable {
                 + (isEndOfCard && !isSwiped ? " \(Self.remedyOfUnshownEnd)" : "")
         case .took where isSwiped:
             (self.word, self.text) = (.ignored, "Ignored: the card was swiped away before the push arrived.")
+        case .took(.shownAsSecondCard) where isCardOwn && areOthersSwiped:
+            (self.word, self.text) = (.shown, "The card shows what the push brought.")
         case .took(.shownAsSecondCard) where isCardOwn:
             (self.word, self.text) = (
                 .shown, "The card shows what the push brought. Another card was up on the phone, and stays."

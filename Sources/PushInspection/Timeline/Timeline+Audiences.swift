@@ -9,6 +9,9 @@ extension Timeline {
     public mutating func joinMember(token: String, audience: String, isStartMember: Bool, app: String) -> Bool {
         let joining = self.audiences.join(
             audience, token: token, isStartMember: isStartMember, app: app, revision: self.nextRevision())
+        if let phone = self.phone(token: token), phone.unreportedToken == token {
+            self.changePhone(phone.id) { $0.unreportedToken = nil }
+        }
         guard joining == .phone else { return false }
         self.meet(token: token, activity: audience, app: app)
         return true
@@ -46,7 +49,9 @@ extension Timeline {
         for token in phone.tokens.reversed() {
             guard let found = self.audiences.memberships(token: token).last else { continue }
             let audience = self.audiences.audiences[found.audience]
-            return (audience.name, audience.members[found.member].isStartMember)
+            // The update token of a started card leads to its start member.
+            let member = audience.members[found.member]
+            return (audience.name, member.isStartMember && member.token == token)
         }
         return nil
     }

@@ -26,6 +26,12 @@ extension Timeline {
         return self.cards(startToken: start.token).map(\.id).filter { $0 != phone.id }
     }
 
+    /// Whether the phone's device has other cards, and all of them were swiped away.
+    func areOthersSwiped(_ id: Int) -> Bool {
+        let others = self.phones[id].map(self.cardsBeside) ?? []
+        return !others.isEmpty && others.allSatisfy { self.phones[$0]?.isSwiped == true }
+    }
+
     /// The phone whose card a push has started; `nil`: none is kept.
     public func phone(startedBy messageID: String) -> SimulatedPhone? {
         messageID.isEmpty ? nil : self.phones.values.first { $0.start?.messageID == messageID }

@@ -87,7 +87,9 @@ extension Timeline {
     private func statusOfNewToken(_ phone: SimulatedPhone) -> PhoneStatus? {
         guard phone.unreportedToken != nil, phone.wait == nil, phone.card != Shown.Card.dismissed.rawValue,
             // The page is about to report the update token of a card that a push has started.
-            phone.registeredToken != phone.start?.token
+            phone.registeredToken != phone.start?.token,
+            // The update token of a member's started card belongs to the member before it joins.
+            self.audienceNames(ofMember: phone.unreportedToken ?? "").isEmpty
         else { return nil }
         return PhoneStatus(
             .needsToken, "The app has a new token that nobody has registered. APNs refuses the former one.", wait: nil,
@@ -104,19 +106,22 @@ extension Timeline {
             return "Its card is gone, and pushes to its activity go to phone \(other) now."
         }
         let isOver = phone.isUnregistered
+        let rest =
+            phone.wait == nil
+            ? "" : " An event that still waits ends as unregistered; nothing needs to be done about it."
         guard phone.isAppRemoved else {
             let swiped = "The card was swiped away: the activity is over."
             if self.isMember(phone) { return "\(swiped) \(Self.removalOfMember) A new card joins with its own token." }
             return swiped
                 + (isOver
-                    ? " Its server has said so, and nothing more is sent to it. A new card needs a start."
-                    : " The app tells its server, which publishes {\"event\": \"unregister\"} with this key. Until then, an event waits for another token, and ends as rejected when none comes in time.")
+                    ? " Its server has said so, and nothing more is sent to it. A new card needs a start.\(rest)"
+                    : " The app tells its server, which publishes {\"event\": \"unregister\"} with this key. An event that waits ends as rejected when no token comes in time.")
         }
         let removed = "The app was removed: the activity is over, and no app is left to tell its server."
         if self.isMember(phone) { return "\(removed) \(Self.removalOfMember)" }
         return removed
             + (isOver
-                ? " The server has unregistered it, and nothing more is sent to it."
+                ? " The server has unregistered it, and nothing more is sent to it.\(rest)"
                 : " The server learns it from a 410 and publishes nothing more, or {\"event\": \"unregister\"} with this key.")
     }
 
@@ -219,6 +224,12 @@ extension Timeline {
                 wait.map(\.isLeftToTheWorker) == true ? .retrying : word, verdict.text, wait: wait, remedies: again)
         }
         guard !self.isMember(phone) else { return self.failure(ofMember: phone, verdict) }
+        guard phone.lastPushToken != phone.start?.token.lowercased() else {
+            return PhoneStatus(
+                word,
+                "\(verdict.text) This was a push-to-start token. Forget it, and start again (same key) with the one that the app reports now.",
+                wait: wait)
+        }
         guard phone.unreportedToken != nil else {
             let kept =
                 again.isEmpty

@@ -328,6 +328,7 @@ public struct Timeline: Sendable {
         let isSwiped = self.phones[phone]?.isSwiped ?? false
         let verdict = PushVerdict(
             push, stampSeconds: stampSeconds, isSwiped: isSwiped, isCardOwn: self.phones[phone]?.start != nil,
+            areOthersSwiped: self.areOthersSwiped(phone),
             isEndOfCard: aps?["event"]?.plainText == "end" && self.isCardUp(phone))
         let attributes = aps?["event"]?.plainText == "start" ? aps?["attributes"] : nil
         let schema = self.schema(ofApp: app)
