@@ -18,6 +18,13 @@ struct SchemaBookTests {
         )
     }
 
+    /// A type may come from `curl`, so the note does not say that somebody typed it into the page.
+    @Test func theNoteSaysThatTheTypeWasGivenToThePage() {
+        #expect(
+            DevRouter.note(decoder: "The phones decode", kind: "Swift type")
+                == "The phones decode from now on by a Swift type that was given to the page.")
+    }
+
     /// The attributes and the content of a start are judged. An update has only content.
     @Test(arguments: [
         (Self.start("Pizza", #"{"order":"7"}"#), nil as String?),

@@ -40,8 +40,13 @@ extension DevRouter {
             throw DevRefusal(.badRequest, error.description)
         }
         self.house.store.setSchema(given, app: app)
-        self.house.addNote("\(self.decoder(app)) from now on by a \(given.kindName) that was given in the page.")
+        self.house.addNote(Self.note(decoder: self.decoder(app), kind: given.kindName))
         return DevAnswer.json(self.schemas())
+    }
+
+    /// The note about a schema, which may have come from the page's tab or from another client of the API.
+    static func note(decoder: String, kind: String) -> String {
+        "\(decoder) from now on by a \(kind) that was given to the page."
     }
 
     /// The app that the request names; `nil`: all apps.
