@@ -18,7 +18,7 @@ extension SimulationWorld {
         if counted != counters.pending {
             self.fail("\(counted) events are pending, the counter says \(counters.pending)")
         }
-        // What is in memory is limited by the number of slots and of unacknowledged records.
+        // What is in memory is limited, mostly by the numbers of slots and of unacknowledged records.
         if counters.slots > self.phones.count + self.straightChannelCount {
             self.fail("\(counters.slots) slots are in memory")
         }

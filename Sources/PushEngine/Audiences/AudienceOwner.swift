@@ -19,8 +19,8 @@ struct AudienceOwner {
         /// least distance between throttled broadcasts in milliseconds.
         case goesAgain(attempt: UInt8, retryAfterSeconds: Int64?, distanceMillis: Int64)
     }
-    /// Maximum number of versions whose event has no outcome yet. There are several if a partition of `routed` is slow.
-    /// At the limit the next version waits.
+    /// Number of versions at which the next one waits, unless that is an end before a start. Only versions whose event
+    /// has no outcome yet count. There are several if a partition of `routed` is slow.
     static let publicationsMax = 4
     /// Maximum number of versions beyond `publicationsMax`. Each of them is an end that must become a version before a
     /// later start.

@@ -23,7 +23,7 @@ struct RollUp {
     /// The version. Its event stands for all events that were merged into the version.
     private(set) var version: Version
     let mergedCount: UInt32
-    /// The partitions that were sent the version, in ascending order.
+    /// The partitions that were sent the version, in ascending order; none if `isOfOutliving`.
     private(set) var asked: [Int32]
     /// Time of the last question that came after the version had been sent (steady clock).
     private var lastAskedMillis: Int64 = .min
@@ -82,7 +82,7 @@ struct RollUp {
     func isOf(life: Int64, stampSeconds: Int64) -> Bool {
         (self.version.life, self.version.stampSeconds) == (life, stampSeconds)
     }
-    /// Whether every partition that was sent the version has finished.
+    /// Whether every partition of `asked` has finished.
     var isComplete: Bool { self.asked.allSatisfy { self.reported[$0]?.isFinished ?? false } }
     /// The partitions that have reported nothing yet.
     var missing: [Int32] { self.asked.filter { self.reported[$0] == nil } }
@@ -179,7 +179,7 @@ struct RollUps {
 
     /// When the first roll-up has a record to write (steady clock); `Int64.max`: none has.
     var nextMillis: Int64 { self.all.map(\.dueMillis).min() ?? .max }
-    /// Whether some partition that was sent the version has not finished.
+    /// Whether the version has a roll-up here that is not complete.
     func isIncomplete(stampSeconds: Int64) -> Bool {
         self.all.last { $0.version.stampSeconds == stampSeconds }.map { !$0.isComplete } ?? false
     }

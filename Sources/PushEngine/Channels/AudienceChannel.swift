@@ -89,7 +89,7 @@ extension AudienceChannels {
 
         /// Minutes until a keeper that has not answered is asked for a channel again.
         static let wishEveryMinutes: Int64 = 1
-        /// Minutes until a keeper that has refused is asked for a channel again.
+        /// Minutes until a keeper that has refused is asked for a channel again, unless it said that the life is over.
         static let wishAfterRefusalMinutes: Int64 = 5
         /// Minutes for which former releases broadcast nothing on a channel: see `byTokenUntilMillis`.
         static let byTokenMinutes: Int64 = 5

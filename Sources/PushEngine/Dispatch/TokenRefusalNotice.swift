@@ -34,8 +34,8 @@ public struct TokenRefusalNotice: Sendable, Equatable {
     /// Time until the push is tried again; `nil`: it is not tried with this token.
     public var retryMillis: Int64?
 
-    /// Maximum number of consecutive verdicts "the token died before its registration" that are ignored. The next such
-    /// verdict is believed.
+    /// Maximum number of consecutive verdicts "the token died before its registration" that are not believed. The next
+    /// one counts like any other verdict about a token.
     public static var earlierDeathsIgnoredMax: Int { Int(ShardCore.earlierDeathsIgnoredMax) }
 }
 

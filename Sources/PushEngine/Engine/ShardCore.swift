@@ -23,8 +23,8 @@ struct ShardCore: ~Copyable {
     /// Maximum number of latency samples kept until the loop takes them. Further samples are dropped.
     static let samplesMax = 4_096
 
-    /// Maximum number of consecutive times that APNs' verdict "the token died before its registration" is ignored. The
-    /// next such verdict is believed, after some minutes for an activity and some seconds for a member. A publisher may
+    /// Maximum number of consecutive verdicts "the token died before its registration" that are not believed. The next
+    /// one counts like any other, after some minutes for an activity and some seconds for a member. A publisher may
     /// register a dead token again, or have a clock that is ahead. Without the limit, pushes to such a token would
     /// continue for 12 hours.
     static var earlierDeathsIgnoredMax: UInt8 { 7 }

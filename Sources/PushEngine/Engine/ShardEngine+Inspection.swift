@@ -21,8 +21,8 @@ extension ShardEngine {
     /// Number of updates in memory, waiting or in flight: at most three per slot.
     public var updatesHeld: Int { self.core.memory.updates.liveCount }
 
-    /// Number of open ledger entries (contract: Outcome and offset). There are at most two for each slot, and two more
-    /// for each record that Kafka has not acknowledged.
+    /// Number of open ledger entries (contract: Outcome and offset). It is bounded by the slots, the unacknowledged
+    /// records, and the wishes that keepers have not resolved.
     public var ledgerEntriesOpen: Int { self.core.journal.ledger.openCount }
 
     /// Pairs of app and environment that are stopped because APNs refuses the app's `apns-topic`.

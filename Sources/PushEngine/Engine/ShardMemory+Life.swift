@@ -75,7 +75,7 @@ extension ShardMemory {
     }
 
     /// Remembers a start that did not happen, or whose result is unknown (`unknown`).
-    /// - Parameter timestampSeconds: the time of the newest event in the start's update.
+    /// - Parameter timestampSeconds: the time of the newest event in the start's update; used only for `unknown`.
     mutating func rememberFailedStart(_ slot: SlotID, outcome: Outcome, timestampSeconds: Int64) {
         let mayHaveHappened = outcome == .unknown
         if mayHaveHappened {

@@ -26,7 +26,7 @@ struct MemberPush {
     var alertsMissedSinceSeconds: Int64 = .max
     /// Whether the push brings the alert's own version, because the newest content does not fit beside the alert.
     var isAlone = false
-    /// Whether the push may have the version's own priority, unless its member has moved here within the hour.
+    /// Whether the push may have the version's own priority, unless the member has moved here within the hour.
     var mayBeHigh = false
     /// Whether the member has left the ring for which the push was sent. A failed push is then not repeated.
     var isDetached = false

@@ -2,8 +2,8 @@
 ///
 /// The ledger keeps one entry for a group of events. An entry is the lowest unresolved offset of a slot; what the slot
 /// takes later from the same log has higher offsets. Entries of a log are opened in the order of offsets, so a doubly
-/// linked list is always sorted. Opening and settling an entry, and finding the lowest, are O(1). Memory is bounded by
-/// slots and unacknowledged records, not by events.
+/// linked list is always sorted. Opening and settling an entry, and finding the lowest, are O(1). Memory grows with
+/// slots, unacknowledged records and wishes to keepers, not with events.
 struct OffsetLedger {
     private struct Entry {
         var log: LogID

@@ -72,8 +72,8 @@ struct PartitionState {
     private(set) var former = FormerOwners()
     /// Offset of the record that the restore is reading.
     private(set) var readingOffset: Int64 = .max
-    /// Keys for which the restore has found a record that an owner wrote after it had lost the partition. Compaction
-    /// would keep only that record, so what is known of these keys is written again.
+    /// Keys for which the restore has found a record that does not count, usually because its writer had already lost
+    /// the partition. Compaction would keep only that record, so what is known of these keys is written again.
     private(set) var outdatedKeys: [[UInt8]] = []
     /// Maximum number of outdated keys that are kept. Further ones are not written again.
     static var outdatedKeysMax: Int { 100_000 }
@@ -263,7 +263,7 @@ struct PartitionState {
     }
     /// Remembers a forwarded event that was taken although its first position may be of another log.
     mutating func took(_ copy: ForwardedCopy) { self.voids.took(copy) }
-    /// Remembers a record that an owner wrote after it had lost the partition.
+    /// Remembers the key of a record that does not count: see `outdatedKeys`.
     mutating func metOutdated(_ key: Span<UInt8>) {
         guard self.outdatedKeys.count < Self.outdatedKeysMax else { return }
         var copy: [UInt8] = []
@@ -305,7 +305,7 @@ struct PartitionState {
 
     /// Counts a record that is handed to Kafka.
     @inline(__always) mutating func recordLeft() { self.unacknowledged += 1 }
-    /// Counts a record as acknowledged by Kafka.
+    /// Counts a record as no longer awaited: Kafka has it, or it was given up.
     @inline(__always) mutating func recordAcknowledged() { self.unacknowledged -= 1 }
     /// Whether a record of this owner follows its previous one in `state`, as nearly all do. Other records are taken by
     /// `takeStateOffset`.

@@ -80,8 +80,8 @@ extension ShardEngine {
             }
         }
     }
-    /// Ignores a record that a worker wrote after it had lost the partition, and after its successor had begun to
-    /// write. The record's key is remembered.
+    /// Ignores a record that does not count, usually because a worker wrote it after its successor had begun to write.
+    /// The record's key is remembered.
     private mutating func outdated(_ key: Span<UInt8>, of partition: PartitionIndex) -> RestoreResult {
         self.core.memory.partitions[partition].metOutdated(key)
         return .ignored
@@ -95,7 +95,7 @@ extension ShardEngine {
         }
     }
     /// Restores what a record is about, depending on the record's kind.
-    /// - Returns: `nil`: the record's writer had already lost the partition.
+    /// - Returns: `nil`: the record does not count, usually because its writer had already lost the partition.
     private mutating func restoreRecord(
         of partition: PartitionIndex, key: Span<UInt8>, value: Span<UInt8>, reader: inout StateReader,
         header: StateHeader?, offset: Int64, now: EngineTime

@@ -139,8 +139,8 @@ struct Slot {
     /// Whether the slot is counted as pending: it has something to send or in flight.
     var isCountedPending = false
 
-    /// Wall time of the registration. A 410 from APNs with an older time is ignored, but not more than
-    /// `earlierDeathsIgnoredMax` times in a row.
+    /// Wall time of the registration. A 410 from APNs with an older time does not make the token dead, except after
+    /// `earlierDeathsIgnoredMax` such answers in a row.
     var registeredWallMillis: Int64 = 0
     /// The last stamp that a push or version of the slot was given; 0: none.
     var lastStampSeconds: Int64 = 0

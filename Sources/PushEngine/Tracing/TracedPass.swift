@@ -57,7 +57,7 @@ public struct TracedMemberPush: Sendable, Equatable {
 public enum PassEnd: Sendable, Equatable {
     /// No member is owed what the pass brings.
     case finished
-    /// A newer version has replaced what the pass brings.
+    /// A newer version has replaced what the pass brings, or a start's audience is over.
     case superseded
     /// What the pass brings has expired.
     case expired

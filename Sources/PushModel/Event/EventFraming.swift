@@ -57,8 +57,8 @@ struct EventPrefix {
         )
     }
 
-    /// The rejection. If the fault is in a value with a registry's prefix, the rejection also has a hint that the value
-    /// may not be JSON.
+    /// The rejection. If a value with a registry's prefix is refused as a whole, the rejection also has a hint that the
+    /// value may not be JSON.
     func explained(_ rejection: EventRejection) -> EventRejection {
         guard let number = self.schemaID, rejection.field == "value" else { return rejection }
         return EventRejection(

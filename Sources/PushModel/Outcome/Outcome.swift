@@ -58,7 +58,7 @@ public struct SourcePosition: Hashable, Sendable {
     public var topic: UInt16
     /// Partition of that topic.
     public var partition: Int32
-    /// The offset of the record itself.
+    /// Offset in that partition.
     public var offset: Int64
 
     @inlinable public init(topic: UInt16, partition: Int32, offset: Int64) {

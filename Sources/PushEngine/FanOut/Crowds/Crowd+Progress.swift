@@ -6,8 +6,8 @@ extension Crowd {
     /// - Parameters:
     ///   - epoch: epoch of the partition's owner.
     ///   - nextStateOffset: offset of the next record in `state`. The progress covers all joins below that offset. If a
-    ///     late member is not served yet, the progress covers only joins before the join of that member. Members whose
-    ///     joins are covered have been served, or the progress lists them.
+    ///     late member is not served yet, the progress covers only joins before the join of that member. After a
+    ///     takeover, members whose joins are covered are not late.
     ///   - pushes: all unanswered pushes to members.
     ///   - table: members of the partition.
     mutating func writeProgress(
@@ -78,8 +78,8 @@ extension Crowd {
                 var owesAlert = pushes[push].hasAlert && !pushes[push].isDetached
                 let isLeft = self.isLeftToChannel(pushes[push])
                 if isLeft, owesAlert { owesAlert = self.owesAlertBesideChannel(pushes[push], in: table) }
-                // A member that is left to the channel and not owed the alert is not listed. If it were listed, a next
-                // owner would send it the version by token. Its phone would then ignore the broadcast with the alert.
+                // A member that only the channel still serves is not listed. If it were listed, a next owner would
+                // send it the version by token. Its phone would then ignore the broadcast, and with it an alert.
                 if !isLeft || owesAlert { part.waiting.append((Int64(table.position(of: member)), owesAlert)) }
             }
             push = pushes[push].next

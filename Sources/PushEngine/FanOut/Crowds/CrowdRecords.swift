@@ -20,7 +20,7 @@ struct CrowdRecords {
     }
     /// Least time between two progress records, milliseconds.
     static let progressMillis: Int64 = 1_000
-    /// The least value of `horizonCount`.
+    /// The least value that a progress record gives `horizonCount`.
     static let horizonCountMin = 4_096
 
     /// The status of the progress record. Each crowd numbers its own records.

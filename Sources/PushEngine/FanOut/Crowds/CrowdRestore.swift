@@ -70,7 +70,7 @@ struct CrowdRestore {
         var newest: Version?
         /// Stamp of the newest version, even if that has expired since; 0: there was none.
         var stampSeconds: Int64 = 0
-        /// All joins that the progress does not cover.
+        /// Joins that the progress does not cover, as far as the restore needs them.
         var joins: [RestoredJoin] = []
         /// Those of `joins` whose members are owed the alert of a version that was read.
         var owedJoins: [RestoredJoin] = []

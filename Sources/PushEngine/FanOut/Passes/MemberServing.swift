@@ -4,7 +4,7 @@ struct MemberServing: Equatable {
     var hasAlert = false
     /// Whether the member is sent the alert's own version, because the newest content does not fit beside the alert.
     var isAlone = false
-    /// Whether the push may have the version's own priority.
+    /// Whether the push may have the version's own priority, unless the member has moved here within the hour.
     var mayBeHigh = false
     /// Failures of earlier pushes to the member.
     var failures = FailureStreak.none
@@ -15,8 +15,8 @@ struct MemberServing: Equatable {
 /// Changes in what members are owed, found by the search for the next member to serve. The pass has applied the
 /// changes, and the pass's caller must count them.
 struct ServingEffects: Equatable {
-    /// What members are no longer owed. They now wait for something that replaces it, or an alert that goes alone is
-    /// not for them.
+    /// What members are no longer owed, for one of two reasons. The member now waits for something newer, or the round
+    /// is at an alert that goes alone and is not for the member.
     var superseded = Pass.Owed()
     /// Number of members that the round has met, and that have to wait for an alert that goes alone.
     var aloneDeferredCount = 0

@@ -12,7 +12,7 @@ struct RetrySet {
         var isOwed: Bool
         /// Whether the member still has to get the newest alert.
         var owesAlert = false
-        /// Whether the push may have the version's own priority.
+        /// Whether the push may have the version's own priority, unless the member has moved here within the hour.
         var mayBeHigh = false
         /// Stamp of the oldest version whose alert the member has missed; `max`: the member has missed at most the
         /// newest alert.

@@ -344,8 +344,8 @@ struct StartRound {
     private mutating func wasNotSentEarly(_ member: MemberID, in table: inout MemberTable) {
         if self.servedEarly.remove(member) != nil { table.removeFlag(.isServedEarly, of: member) }
     }
-    /// Takes over a restored ghost.
-    /// - Parameter sent: the start that the ghost was sent; `nil`: the record is of a member that has not left.
+    /// Takes over from a restored record whether the member is a ghost.
+    /// - Parameter sent: the start that the ghost was sent; `nil`: the member is not a ghost.
     mutating func ghostRead(_ member: MemberID, sent: StartStamp?) { self.ghosts[member] = sent }
     /// Forgets a member that is removed. It is owed nothing now, and another member may get its number.
     /// - Returns: how many fewer members are now owed the start.
