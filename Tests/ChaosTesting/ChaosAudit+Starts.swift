@@ -66,7 +66,7 @@ extension ChaosAudit {
         var reached = 0
         /// Number of phones with a record that says `unknown`.
         var reportedUnknown = 0
-        /// Tokens that have neither a card of the order nor a record of their own that says why.
+        /// Tokens that the order was due to, and that have neither a card of it nor a known reason for having none.
         var unexplained: [String] = []
     }
 

@@ -7,7 +7,7 @@ import Upstream
 
 /// Judges the workers' own counters and logs at the end of a run, and makes further lines of its result table.
 extension ChaosRun {
-    /// Events and members that are missing in the workers' own counters, in words.
+    /// Faults in the workers' own counts of events, members and starts, in words.
     func unaccounted(_ audit: ChaosAudit) async throws -> [String] {
         var faults: [String] = []
         var heldCount = 0

@@ -44,7 +44,7 @@ extension ChaosRun {
         ///   - channelCount: broadcast channels, 0 for none.
         ///   - audienceCount: audiences at a time, 0 for none.
         ///   - memberCount: phones of all audiences together, before any join or leave.
-        ///   - startMemberCount: start members of all their own audiences together, 0 for none.
+        ///   - startMemberCount: start members in all audiences of start members together, 0 for none.
         ///   - kinds: kinds of faults, empty for none.
         ///   - isRollingRestart: whether the run has no faults and restarts every worker once, in good order.
         ///   - former: another release, which workers run at first and again in the third quarter, or `nil` for none.

@@ -135,8 +135,7 @@ struct MixedAudienceTests {
             let publisher = try TestPublisher(house.kafka)
             let outcomes = try TopicTail(house.kafka.outcomes, of: house.kafka)
             let match = TestAudience(id: "match-7", publisher: publisher, house: house)
-            // After a fallback, a channel is tried again in five minutes. A minute lasts 200 ms here, so that takes one
-            // second.
+            // Pushes replace a broadcast that has failed for one second. A minute lasts 200 ms for channels.
             let worker = try await house.startWorkerInside(settings: settings + "\nchannel.fallback: 1s") {
                 $0.engine.channelMinuteMillis = 200
             }

@@ -28,7 +28,7 @@ struct SimulatedPhone {
     var shown: [Shown] = []
     /// The channel, if this is one. The phone `device` always listens on it, and a second phone is sometimes off.
     var channel: SimulatedChannel?
-    /// The audience, if this is one. Its phones are in `SimulationWorld.members`.
+    /// The audience, if this is one. Its members are in `SimulationWorld.members`, and its start members in `starters`.
     var audience: SimulatedAudience?
 
     init(key: String, lastEventSeconds: Int64) {

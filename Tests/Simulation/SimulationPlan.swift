@@ -180,7 +180,7 @@ package struct SimulationPlan {
         self.strikePercent = [0, 30, 80, 80].randomElement(using: &random)!
         self.strikes = Strike.allCases.filter { _ in Bool.random(using: &random) }
         self.lateMillisMax = [12_000, 12_000, 60_000, 180_000].randomElement(using: &random)!
-        // A state record waits for a limited number of its activity's outcomes. So the delay of outcomes is limited
+        // A state record waits for a limited number of superseded events' outcomes. So the delay of outcomes is limited
         // too, compared with the gaps between events.
         self.outcomeDelayMillisMax = min(self.gapMillisMax * 4, [0, 0, 200, 3_000].randomElement(using: &random)!)
         self.alertPercent = [5, 25, 25, 60].randomElement(using: &random)!
@@ -195,7 +195,7 @@ package struct SimulationPlan {
         self.lifetimeMillis = self.livesAreShort ? Int64.random(in: 10...40, using: &random) * 60_000 : 12 * 3_600_000
         if !self.publishesAll { self.strikes.removeAll { $0 == .pushUnderWay || $0 == .lastWord } }
         if self.strikePercent > 0, !self.strikes.isEmpty { self.refusedMessagePercent = 0 }
-        // A state record waits for a limited number of its activity's outcomes. This strike may lose the outcomes
+        // A state record waits for a limited number of superseded events' outcomes. This strike may lose the outcomes
         // beyond that number, so the plan has few events for each activity.
         if self.strikes.contains(.outcomeUnderWay) { self.events = min(self.events, 50 * self.activities) }
         self.creditMax = Int.random(in: 1...4, using: &random)

@@ -164,8 +164,8 @@ extension SimulationWorld {
         return ways
     }
 
-    /// Whether the member may show less than the newest content. It may have joined after that content, or too late for
-    /// the end. Or no owner had its partition for long enough to send the end.
+    /// Whether a member of an ended audience may show less than the newest content. It may have joined after that
+    /// content, or too late for the end. Or no owner had its partition for long enough to send the end.
     private func mayShowLess(_ card: MemberCard, member: Int, audience: Int, events: [Int]) -> Bool {
         guard let arrival = self.members[member].arrival,
             let end = events.last(where: { self.written[self.order[$0]]!.kind == .end })

@@ -86,7 +86,7 @@ extension SimulationWorld {
                 answer: PushAnswer(id: request.id, result: result, apnsMicros: 1_000), answersMillis: answers))
     }
 
-    /// Remembers that an owner's first marker has been stored in `state`.
+    /// Remembers where `state` has a worker's first marker. A marker whose answer is lost does not count.
     func rememberMarker(_ transit: SimulatedKafka.Transit, offset: Int64) {
         guard transit.record.key == Array("m".utf8), transit.fate == .delivered,
             let worker = self.workers.first(where: { $0.number == transit.producer }),

@@ -110,8 +110,8 @@ extension SimulationWorld {
             }
         }
     }
-    /// Whether the event may have been processed in both clusters. In the new cluster its copy looks like any forwarded
-    /// event, so its second outcome may be any.
+    /// Whether the event may have been processed in both clusters. In the new cluster its copy looks like other
+    /// forwarded events, so the second outcome may be of any kind.
     func mayBeTakenInBothClusters(_ position: SourcePosition) -> Bool {
         self.clusterMove.leftUnread.contains(position)
     }

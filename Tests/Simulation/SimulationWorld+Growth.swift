@@ -103,8 +103,8 @@ extension SimulationWorld {
 
     // MARK: What must not happen
 
-    /// Judges that a worker takes a record of an inlet only after earlier records of its key are committed. The earlier
-    /// records are those in partitions with lower numbers.
+    /// Judges that earlier records of the key are committed when a worker takes a record of an inlet. Only records in
+    /// partitions with lower numbers count.
     func judgeInletRead(_ position: SourcePosition, _ event: WrittenEvent, of worker: SimulatedWorker) {
         for other in self.order.prefix(event.number)
         where other.partition < position.partition && self.written[other]!.activity == event.activity {

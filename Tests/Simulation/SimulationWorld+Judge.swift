@@ -183,7 +183,7 @@ extension SimulationWorld {
         let before = self.order.prefix { $0 != position }.count { self.written[$0]!.activity == event.activity }
         return event.kind == .update && before >= Self.outcomesWaitedForMax
     }
-    /// `Journal.stateWaitExtensionsMax`: maximum number of events whose outcomes a due state record waits for.
+    /// `Journal.stateWaitExtensionsMax`: maximum number of superseded events that a due state record waits for.
     private static let outcomesWaitedForMax = 64
 
     func checkSettled() {

@@ -203,8 +203,8 @@ extension SimulationWorld {
     }
 
     /// Judges that a phone gets no more pushes of priority 10 within any hour than its limit. A member that joined
-    /// after the version gets it at low priority. A member that came from another audience gets no push of priority 10
-    /// for an hour.
+    /// after the version usually gets it at low priority: see `wasLeftUnserved`. A member that came from another
+    /// audience usually gets no push of priority 10 for an hour: see `hadTens`.
     private func checkTens(_ flight: Flight, member: Int, body: MemberBody, stays: [Int]) {
         guard flight.priority == 10, let audience = self.phones[body.audience].audience else { return }
         let hourMillis: Int64 = 3_600_000
@@ -251,8 +251,8 @@ extension SimulationWorld {
         self.phones[body.audience].audience?.lastHighMillis[flight.partition] = self.steadyMillis
     }
     /// Whether some member of the audience in the partition was sent a push of priority 10 after the given time.
-    /// Earlier lives of the audience count too. The owner keeps only one time of the last such push, for all members
-    /// together.
+    /// Earlier lives of the audience count too. The partition's owner remembers only when the last such push left to
+    /// any member.
     private func hadTens(_ audience: Int, in partition: Int32, sinceMillis: Int64) -> Bool {
         self.phones.indices.contains {
             guard $0 <= audience, let life = self.phones[$0].audience, self.isOneAudience($0, audience) else {

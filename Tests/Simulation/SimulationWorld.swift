@@ -72,9 +72,9 @@ package final class SimulationWorld {
     var apple = SimulatedApple()
     /// Requests about kept channels that are in flight.
     var keptRequests: [KeptRequest] = []
-    /// Records of kept channels in `state`, as their keeper has read them, by home and number.
+    /// Records of kept channels in `state` that count for their keeper, by home and number.
     var keptRecords: [KeptHome: [Int64: StateRecordDescription.KeptChannel]] = [:]
-    /// Epoch of the keeper that has read the records in `keptRecords`, by partition.
+    /// Epoch of the keeper for which the records in `keptRecords` count, by partition.
     var keptEpochs: [Int32: Int64] = [:]
     /// Ids of all channels that some record of `state` has called the workers' own.
     var durableChannels: Set<String> = []
@@ -178,8 +178,8 @@ package final class SimulationWorld {
     var startStrikes: StartStrikes
     /// Randomness for lost answers to pushes with alerts, in addition to other lost answers.
     var lostAlertRandom: SplitMix64
-    /// When a repeated `end` on a channel failed, by channel, in steady time. The time moves on while the keeper cannot
-    /// work.
+    /// When a repeated `end` on a channel failed, by channel, in steady time. While the keeper cannot work, the present
+    /// time replaces this time after each step.
     var failedBeacons: [String: Int64] = [:]
     var losses = SimulatedLosses()
     var growth: Growth

@@ -1,4 +1,4 @@
-/// Rows of the time that a push takes when updates arrive at half the rate that the worker can sustain.
+/// Rows of the time that a push takes. Updates arrive at half the rate that the worker can sustain, or at a fixed rate.
 struct LatencyRows {
     let bench: Bench
 
@@ -14,7 +14,7 @@ struct LatencyRows {
     private static let backlogUpdateCount = 100_000
     /// Pause after a backlog. After the pause an activity may be pushed to again.
     private static let restMillis = 1_000
-    /// Seconds for which the activities suffice at the planned rate. No activity is updated twice within this time.
+    /// Seconds for which the activities suffice at the planned rate.
     private static let activitySeconds = 1.8
     private static let warmUpSeconds = 1.0
     /// Updates per second on a real broker. The broker's machine may be shared, so the rate is far below what the

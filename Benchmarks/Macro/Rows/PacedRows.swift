@@ -5,7 +5,7 @@ struct PacedRows {
 
     private static let ratesPerSecond = [1_000, 2_000, 10_000, 20_000, 50_000]
     private static let quickRatesPerSecond = [1_000, 10_000, 50_000]
-    /// Seconds for which the activities suffice. No activity is pushed to twice within this time.
+    /// Seconds for which the activities suffice. A round then comes to its first activity again.
     private static let activitySeconds = 2.5
     private static let warmUpSeconds = 1.0
     private static let measuredSeconds = 3.0

@@ -122,9 +122,9 @@ extension Journal {
             acknowledgement: acknowledgement)
     }
 
-    /// Whether the slot's state record may wait for the outcome of one more event that needs no push. A record that is
-    /// due waits for a limited number of such outcomes, which this method counts. Otherwise a busy activity's record
-    /// would never be written, and nothing could be committed.
+    /// Whether the slot's state record may wait for the outcome of one more superseded event. A record that is due
+    /// waits for a limited number of such outcomes, which this method counts. Otherwise a busy activity's record would
+    /// never be written, and nothing could be committed.
     private mutating func mayExtendStateWait(_ slot: SlotID, in memory: inout ShardMemory) -> Bool {
         guard memory.slots[slot].isDirty else { return true }
         guard memory.slots[slot].stateWaitExtensions < Self.stateWaitExtensionsMax else { return false }
@@ -132,9 +132,9 @@ extension Journal {
         return true
     }
 
-    /// Maximum number of outcomes that a due state record waits for, if their events needed no push. A further outcome
-    /// is lost if the worker dies when Kafka has the state record, but not the outcome. The event's only outcome is
-    /// then `duplicate`.
+    /// Maximum number of superseded events that are not in `state` yet and whose outcomes a due state record waits for.
+    /// A further outcome is lost if the worker dies when Kafka has the state record, but not the outcome. The event's
+    /// only outcome is then `duplicate`.
     static var stateWaitExtensionsMax: UInt8 { 64 }
 
     /// Adds the text of an outcome to the batch.

@@ -178,7 +178,7 @@ struct Slot {
 
     /// Holds `attempt` in the lower five bits and `earlierDeaths` in the upper three: a slot has no byte to spare.
     private var attemptAndEarlierDeaths: UInt8 = 0
-    /// Number of events without a push that have delayed a due state record, at most `Journal.stateWaitExtensionsMax`.
+    /// Number of superseded events that have delayed a due state record, at most `Journal.stateWaitExtensionsMax`.
     var stateWaitExtensions: UInt8 = 0
     var environment = PushEnvironment.production
     /// What the slot waits to do next.

@@ -76,7 +76,7 @@ import Testing
         #expect(world.complaints.isEmpty, "seed \(seed): \(world.complaints.prefix(3))")
         #expect(world.longestWaitMillis[0] < 3_000, "seed \(seed): app 0 waited \(world.longestWaitMillis[0]) ms")
         #expect(world.longestWaitMillis[1] < 3_000, "seed \(seed): app 1 waited \(world.longestWaitMillis[1]) ms")
-        // Connections are renewed for the topic after 1, 3, 7, 15, … minutes, not with each refusal.
+        // A refused topic renews the connections, and again 1, 3, 7, 15, … minutes later at the earliest.
         #expect(world.connectCount <= plan.shardCount * plan.configuration.connectionsMax * 8, "seed \(seed)")
     }
 }

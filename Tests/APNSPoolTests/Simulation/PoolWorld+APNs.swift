@@ -72,7 +72,7 @@ extension PoolWorld {
             return .connectionUnusable
         }
         if !link.tokensSeen.contains(where: { $0.token == token }) {
-            // The first token on a connection is not an update.
+            // The second token on a connection may come at any time. Later ones need 20 minutes since the one before.
             if link.tokensSeen.count > 1, let last = link.tokensSeen.last, self.now - last.atMillis < 1_200_000 {
                 self.complain("a second new token within 20 minutes on one connection")
             }

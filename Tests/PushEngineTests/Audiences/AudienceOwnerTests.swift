@@ -57,8 +57,8 @@ import Testing
         #expect(partition == 5 && versions.map(\.stampSeconds) == [play.stampSeconds])
         #expect(versions.allSatisfy { $0.hasAlert == isUnderWay && !$0.isHigh && $0.life == play.owner.life })
     }
-    /// A join's question may reach the owner after an event. A member that joined before the event, or in the same
-    /// second, gets the event's alert, however long the question takes.
+    /// A join's question may reach the owner long after an event. The answer has the event's alert if the partition's
+    /// newest member joined before the event, or in the same second.
     @Test(arguments: [(-3_600, true), (0, true), (1, false), (3_600, false)] as [(Int64, Bool)])
     func aQuestionThatComesLateIsAnsweredByTheTimeOfTheJoin(joinedAfterSeconds: Int64, hasAlert: Bool) throws {
         let play = OwnerPlay()

@@ -106,7 +106,7 @@ import Testing
             self.models[back] = model
             self.carryOut(self.reports.newestExpired(leaving: back, listeners: ListenerCounts()))
         }
-        /// A member joins late. It is reported with the answer to its push, and not before.
+        /// A member joins late. The join alone makes no report due.
         mutating func memberComes() {
             guard let newest = self.versions.last else { return }
             self.reports.becameDue(1)

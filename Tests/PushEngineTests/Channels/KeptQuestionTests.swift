@@ -163,8 +163,8 @@ import Testing
         #expect(!h.hasReady(route: 2))
     }
 
-    /// The owner dies before the keeper's answer. The next owner asks again and rejects the events, because the former
-    /// owner cannot have sent them.
+    /// The owner dies before the keeper's answer. The next owner asks again, and rejects the event because the channel
+    /// is kept. The outcome is not `unknown`, because an owner sends nothing before the answer.
     @Test(arguments: [false, true]) func aNewOwnerAsks(isDurable: Bool) {
         let h = Self.harness()
         let offset = h.broadcast(n: 1, channel: Self.kept)

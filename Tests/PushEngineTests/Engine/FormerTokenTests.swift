@@ -267,8 +267,8 @@ import Testing
 
     // MARK: Random order
 
-    /// Tokens are registered, live and die at random. Nothing is rejected while an accepted token lives and all later
-    /// ones are dead. Nothing goes to a token that was certainly refused. Outcomes say when the former token was
+    /// Tokens are registered, live and die at random. Nothing is rejected while the last accepted token lives and all
+    /// later ones are dead. Nothing goes to a token that was certainly refused. Outcomes say when the former token was
     /// used.
     @Test(arguments: 0..<40) func anyOrder(seed: UInt64) {
         var random = SplitMix64(seed: seed)

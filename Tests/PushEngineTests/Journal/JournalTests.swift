@@ -78,8 +78,8 @@ import Testing
         #expect(bench.watermark() == offset + 1)
     }
 
-    /// Events of an activity keep coming. The activity's state record waits for a limited number of their outcomes.
-    /// Beyond that number the offset waits for the outcome instead.
+    /// Events of an activity keep coming, and are superseded. The activity's state record waits for a limited number of
+    /// their outcomes. Beyond that number the offset waits for the outcome instead.
     @Test func aStateRecordDoesNotWaitForEver() {
         let bench = JournalBench()
         let slot = bench.makeSlot("a")

@@ -5,7 +5,7 @@ import Testing
 
 /// Tests that hold for every row of the tables of settings.
 struct SettingsTests {
-    /// Values that every setting of this type refuses.
+    /// Values that the setting must refuse.
     private static func badValues(_ setting: SettingDescription) -> [String] {
         switch setting.shape {
         case .duration: ["5", "soon", "-1s", "\"\"", "1000d", "1m30s"]

@@ -112,7 +112,7 @@ struct LoginFaultsTests {
         for (fault, start) in zip(faults, starts) { #expect(fault.hasPrefix(start), "\(fault)") }
     }
 
-    /// Commands that run without a worker's configuration name the token source by properties.
+    /// Properties name the token source for commands that run without a worker's configuration.
     @Test func propertiesMayNameTheSource() throws {
         let settings = KafkaSettings([
             .init("bootstrap.servers", "a:1"), .init("kafka.oauth.token-command", "/usr/bin/sign,--region,eu"),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ShardLoop
 
-/// Tests that an added partition's record waits for all records that the other partitions had when it was written.
+/// Tests that an inlet's record waits for all records that partitions with lower numbers had when it was written.
 @Suite struct InletGateTests {
     /// Makes an `InletGate.Sight` of each row: partition, committed offset, and end of the log.
     private static func sights(_ rows: [(Int32, Int64, Int64)]) -> [InletGate.Sight] {
