@@ -17,7 +17,7 @@ public struct HTTP2ErrorCode: RawRepresentable, Hashable, Sendable {
     public static let settingsTimeout = HTTP2ErrorCode(rawValue: 0x4)
     /// A frame arrived for a stream that was half closed already.
     public static let streamClosed = HTTP2ErrorCode(rawValue: 0x5)
-    /// A frame had a size that its type does not allow.
+    /// A frame had a size that is not allowed.
     public static let frameSizeError = HTTP2ErrorCode(rawValue: 0x6)
     /// The stream was refused before anything was processed, so the request may be sent again (RFC 9113 §8.7).
     public static let refusedStream = HTTP2ErrorCode(rawValue: 0x7)

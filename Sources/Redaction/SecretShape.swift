@@ -28,8 +28,8 @@ package enum SecretShape {
     /// Whether the text is a whole key or certificate, or most of one, and so cannot be a name.
     package static func isContentOfKey(_ text: String) -> Bool {
         if text.contains("-----BEGIN") { return true }
-        // In DER, a key or certificate of this size begins with a SEQUENCE and a length of several bytes, which is `MI`
-        // in base64.
+        // In DER, a SEQUENCE whose content has 128 bytes or more begins with `MI` in base64. Smaller keys begin
+        // otherwise.
         guard text.hasPrefix("MI"), text.utf8.count >= Self.keyByteCountMin else { return false }
         return text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || [0x2b, 0x2f, 0x3d, 0x0a, 0x0d, 0x20].contains($0)

@@ -11,7 +11,7 @@ package struct EventOutcome: Decodable, Sendable {
         /// The offset.
         package var offset: Int64
 
-        /// The position with this offset of a partition.
+        /// The position with this partition and offset.
         package init(partition: Int32, offset: Int64) {
             self.partition = partition
             self.offset = offset

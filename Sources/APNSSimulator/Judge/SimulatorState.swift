@@ -14,7 +14,7 @@ struct SimulatorState {
     var faults = FaultList()
     var latency = Latency()
     var refusesConnections = false
-    /// Whether accepted connections get no TLS.
+    /// Whether new connections are accepted, and then nothing is read or written on them.
     var isMute = false
     var concurrentStreamsMax: UInt32
     var random: SplitMix64

@@ -4,7 +4,8 @@ import PushModel
 /// A creation that may have been carried out twice, by Apple or by a proxy before it. No answer then has the id of the
 /// second channel.
 struct AnsweredCreation {
-    /// Hashes of ids that do not count as new: those of others in the list before the creation, and those found since.
+    /// Hashes of ids that do not count as new: those without a record in the list before the creation, and those
+    /// found since.
     var before: Set<UInt64>
     /// The storage policy of the created channel.
     var policy: MessageStoragePolicy
@@ -12,9 +13,9 @@ struct AnsweredCreation {
     var answeredMillis: Int64
 }
 
-/// Finds second channels. A new channel in the list, beside the answered one, is shown as possibly ours. With
-/// `isExclusive` it is adopted. After a takeover the list from before the creation is not known, so a second channel is
-/// not noticed.
+/// Finds second channels. A new channel in the list, beside the answered one, is shown as possibly ours, or adopted
+/// with `isExclusive`. After a takeover the list from before the creation is not known, so a second channel is not
+/// noticed.
 extension ChannelKeeper {
     /// Remembers an answered creation. A list is requested `settleMillis` later, when it must show everything that the
     /// creation has made.

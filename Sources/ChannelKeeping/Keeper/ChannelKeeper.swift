@@ -8,11 +8,11 @@ public import PushModel
 /// - The intent of a creation is acknowledged in `state` before the request leaves. The id is in `state` before it is
 ///   reported to anybody.
 /// - There is one creation at a time, and a list before each. After a lost answer the next list is not requested until
-///   `settleMillis` have passed. A new id in that list is shown as possibly ours. With `isExclusive` it is adopted.
+///   `settleMillis` have passed. A new id in that list is shown as possibly ours, or adopted with `isExclusive`.
 /// - Only ids that `state` has as ours are deleted. An id is ours if a creation was answered with it and the list
 ///   before did not show it, or if it was adopted.
 ///
-/// The keeper goes through all records only when a list arrives. Other events cost no more when there are more records.
+/// When a list arrives, the keeper goes through all records. Most other events concern only a few records.
 ///
 /// The runner passes every record of the app and environment to `init`. It stops carrying out actions when the
 /// partition is lost.

@@ -29,7 +29,7 @@ struct ListingStanding {
     var askedMillis: Int64
     /// Number of ids in the list, plus the number of our channels that the list does not show yet.
     var count: Int
-    /// Ids of others, at most `shownMax`.
+    /// Ids in the list that had no record when it arrived, at most `shownMax`.
     var unknown: [[UInt8]]
     var unknownCount: Int
 }
@@ -59,9 +59,9 @@ public struct KeeperStatus: Equatable, Sendable {
     public var lingeringCount: Int
     /// Channels shown as possibly ours, at most `shownMax`.
     public var possiblyOurs: [PossiblyOurs]
-    /// Ids of others, at most `shownMax`.
+    /// Ids in the last list that had no record when it arrived, at most `shownMax`.
     public var unknown: [[UInt8]]
-    /// Number of all ids of others.
+    /// Number of all ids in the last list that had no record when it arrived.
     public var unknownCount: Int
 }
 

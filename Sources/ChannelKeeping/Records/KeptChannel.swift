@@ -21,8 +21,8 @@ public struct KeptChannel: Equatable, Sendable {
     public enum Phase: UInt8, Sendable, CaseIterable {
         /// An audience has asked for a channel. No creation has left, or those that left made nothing.
         case wanted = 1
-        /// A creation is about to leave, has left, or was lost. `strangers` has the ids of others in the list before
-        /// the creation, as hashes.
+        /// A creation is about to leave, has left, or was lost. `strangers` has hashes of the ids without a record in
+        /// the list before the creation.
         case asked
         /// Apple has made the channel. Without an owner it is warm: it waits for an audience.
         case open
@@ -58,7 +58,7 @@ public struct KeptChannel: Equatable, Sendable {
     /// The `end` to broadcast again; empty for none. On a channel without storage, `BeaconSchedule` decides how often.
     /// On a channel with storage, it is sent until Apple has accepted it. The keeper does not interpret these bytes.
     public var end: [UInt8] = []
-    /// Hashes of the ids of others in the list before the creation, in ascending order. Used in `asked`.
+    /// Hashes of the ids without a record in the list before the creation, in ascending order. Used in `asked`.
     public var strangers: [UInt64] = []
 
     public init(owner: KeptOwner?, policy: MessageStoragePolicy, phase: Phase, sinceMillis: Int64) {

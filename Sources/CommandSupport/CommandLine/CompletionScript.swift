@@ -16,7 +16,7 @@ enum CompletionScript {
         guard let commands = Self.part(of: text, from: Self.bashOffersCommands, to: ")\n") else { return nil }
         return
             text
-            // A command is not a file, although a directory may have its name.
+            // Without `compopt`, bash would add `/` to a command if a directory has the same name.
             .replacing(
                 Self.bashOffersCommands,
                 with: """

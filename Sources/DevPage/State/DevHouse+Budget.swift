@@ -7,8 +7,8 @@ import PushWorker
 /// Budgets of the worker and of the phone.
 extension DevHouse {
     /// The budgets of an activity.
-    /// - Returns: the worker's count, `nil` if the worker does not know the activity; and the phone's, `nil` if there
-    ///   is no phone or it has no budget.
+    /// - Returns: the worker's count, `nil` if the worker gives no report; and the phone's, `nil` if there is no phone
+    ///   or it has no budget.
     func budgets(activity: String) async -> (worker: BudgetMeter?, phone: BudgetMeter?) {
         let phone = self.store.read { $0.phone(activity: activity) }
         let app = phone.flatMap { $0.app.isEmpty ? nil : $0.app }
@@ -26,8 +26,7 @@ extension DevHouse {
     }
 
     /// The budgets of an audience.
-    /// - Returns: the worker's counts for members without and with frequent updates; `nil`: the worker does not know
-    ///   the audience.
+    /// - Returns: the worker's counts for members without and with frequent updates; `nil`: the worker gives no report.
     func budgets(audience: String) async -> (plain: BudgetMeter, frequent: BudgetMeter)? {
         let app = self.store.read { $0.audiences.audience(named: audience)?.app }
         let asked = app.flatMap { $0.isEmpty ? nil : $0 }

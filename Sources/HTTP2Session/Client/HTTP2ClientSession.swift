@@ -12,7 +12,7 @@ import CNGHTTP2
 public final class HTTP2ClientSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ClientState>
 
-    /// Makes a session and queues the connection preface and our SETTINGS. `drain` returns their bytes.
+    /// Makes a session and queues the connection preface and our SETTINGS as its first output.
     public init(settings: HTTP2ClientSettings = HTTP2ClientSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ClientState(settings: settings))

@@ -1,6 +1,6 @@
 /// The values of a template's variable fields for one message, in the template's order. It is reused from message to
-/// message and keeps its memory. The session copies the values, so it may be refilled right after the call. Use it from
-/// one thread at a time.
+/// message and keeps its memory. The session copies the values, so they may be replaced when `submit` or `respond` has
+/// returned. Use it from one thread at a time.
 public struct HTTP2HeaderValues: Sendable {
     /// Initial size of `bytes`: about four times as much as a push needs.
     private static let byteCountFirst = 512

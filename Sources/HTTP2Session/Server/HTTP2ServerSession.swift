@@ -9,7 +9,7 @@ import CNGHTTP2
 public final class HTTP2ServerSession: HTTP2Endpoint {
     private let state: UnsafeMutablePointer<ServerState>
 
-    /// Makes a session and queues our SETTINGS. `drain` returns their bytes.
+    /// Makes a session and queues our SETTINGS as its first output.
     public init(settings: HTTP2ServerSettings = HTTP2ServerSettings()) {
         self.state = .allocate(capacity: 1)
         self.state.initialize(to: ServerState(settings: settings))

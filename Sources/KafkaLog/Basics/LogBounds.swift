@@ -1,6 +1,6 @@
 import CRDKafka
 
-/// Asks for the first and next offsets of many partitions, with one request per leader instead of one per partition.
+/// Asks for the first and next offsets of many partitions. A request to a leader covers all its partitions.
 enum LogBounds {
     /// Asks for the first and next offset of each partition. Instead of a timestamp, Kafka's ListOffsets takes -2 for
     /// "earliest" and -1 for "latest". `rd_kafka_offsets_for_times` passes the number on.

@@ -1,7 +1,7 @@
 import CRDKafka
 import Glibc
 
-/// Threads for librdkafka's blocking calls, which belong neither on an event loop nor on Swift's own pool.
+/// Threads for blocking calls, above all librdkafka's. They belong neither on an event loop nor on Swift's own pool.
 public enum NamedThread {
     /// Runs `body` on a new detached thread of that name (Linux shows its first 15 bytes).
     public static func start(_ name: String, _ body: @escaping @Sendable () -> Void) {

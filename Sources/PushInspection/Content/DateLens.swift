@@ -171,7 +171,7 @@ public enum DateLens {
         }
     }
 
-    /// Beyond this no calendar of an app shows a date.
+    /// Larger numbers are not converted to a date: the year would have six digits.
     private static let momentSecondsMax = 4e12
 
     /// What the number was probably meant to be; `nil`: no reading is in a plausible year.

@@ -57,8 +57,8 @@ extension SwiftCode {
         var condition: String
     }
 
-    /// The conditions for a value and all of its parts. A part is left out if no property has its key, or if the type
-    /// does not decode it. An element of a `Set` is left out, too, because Swift cannot name it.
+    /// The conditions for a value and its parts. Parts that the type does not decode are left out. Some parts that are
+    /// hard to compare are left out, too, such as the elements of a `Set`.
     /// - Parameters:
     ///   - expression: names the decoded value in Swift.
     ///   - path: the value's path in the content; empty: it is the whole content.

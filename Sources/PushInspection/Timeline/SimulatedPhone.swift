@@ -90,7 +90,7 @@ public struct SimulatedPhone: Sendable {
     }
     /// Whether the card was looked at after a push put it up.
     var isCardSeen: Bool { self.shown.map { $0.card != .untouched } ?? false }
-    /// Whether the start's push has reached the device, or waits for it.
+    /// Whether the start's push has put up the card, or waits for the phone.
     var isCardStarted: Bool { [.shown, .waiting].contains(self.lastVerdict?.word) || self.tokens.count > 1 }
     /// Whether the phone gave way to others once, and was asked for again.
     public internal(set) var wasForgotten = false

@@ -16,7 +16,7 @@ struct InletStart {
         var (starts, ends, reasons): ([CommitPosition], [CommitPosition], [String]) = ([], [], [])
         for (index, topic) in topics.enumerated() {
             guard let position = positions[TopicPartition(topic: topic, partition: partition)] else { continue }
-            // `start-from` does not apply: the partition was added while workers ran, and was empty before.
+            // `start-from` does not apply: all records of the partition came after `state` was first written.
             let start = position.committed ?? position.lowOffset
             if !position.isCommittedInLog {
                 reasons.append(

@@ -3,8 +3,8 @@ import ShardLoop
 
 /// What was found in the logs of one partition, apart from the group's offsets and the bounds of its input.
 struct LogFindings: Equatable {
-    /// What each log has at the offset of the record that was read last, according to the last commit. By input topic
-    /// index.
+    /// What was found in each log at the offset of a record that the group has read, by input topic index. The last
+    /// commit names that record.
     var found: [Int: LogIdentity.Found] = [:]
     /// The offset of the first record of `state`; `nil` when it was not asked for, or Kafka did not answer.
     var stateLogStart: Int64?

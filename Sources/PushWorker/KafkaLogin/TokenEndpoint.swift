@@ -122,7 +122,7 @@ struct TokenEndpoint: Hashable, Sendable {
                     ? ": kafka.oauth.ca-file must name a PEM file with the authority that signed its certificate" : ""))
     }
 
-    /// The codes of RFC 6749 §5.2, and what to do about each. Other words of the server are not shown.
+    /// The codes of RFC 6749 §5.2 and RFC 8707 §2, and what to do about each. Other words of the server are not shown.
     private static let remedies = [
         "invalid_request": "check kafka.oauth.scope",
         "invalid_client": "check kafka.oauth.client-id and the content of kafka.oauth.client-secret-file",

@@ -148,7 +148,7 @@ final class EventTraces {
         let trace = EventTrace(
             span: span, context: context, partition: record.partition,
             recordMillis: writtenMillis, clock: clock, now: self.now)
-        // A former trace of the event has not ended if the partition left and has returned.
+        // The event may be read a second time before its trace has ended. Then the former trace ends here.
         self.live.removeValue(forKey: source)?.abandon("read again", at: self.now, to: &self.works)
         self.live[source] = trace
         self.counts.eventsTraced += 1

@@ -10,8 +10,7 @@ import Synchronization
 /// A batch that the collector cannot take now is sent again, each time after a longer wait. Meanwhile spans wait in the
 /// queue, and new spans are dropped when the queue is full.
 struct OTLPExporter: Sendable {
-    /// How long spans gather before they are sent. While one request can carry all of them, a collector gets at most
-    /// one request a second.
+    /// How long spans gather before the queue is emptied, so that one request carries many of them.
     static let gatherMillis: Int64 = 1_000
     /// Maximum number of spans in one request, which then has about 500 kB.
     static let batchSpanCountMax = 512

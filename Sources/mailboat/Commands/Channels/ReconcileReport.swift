@@ -38,7 +38,7 @@ struct ReconcileReport {
     let home: ChannelHome
     let listedCount: Int
     let recordCount: Int
-    /// Findings about our channels, in the order of their numbers, then those about others in the order of the list.
+    /// Findings about our channels, in the order of their numbers, then those about other channels.
     let findings: [Finding]
 
     /// Compares Apple's list with `state`.
