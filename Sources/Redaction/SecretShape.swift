@@ -28,12 +28,22 @@ package enum SecretShape {
     /// Whether the text is a whole key or certificate, or most of one, and so cannot be a name.
     package static func isContentOfKey(_ text: String) -> Bool {
         if text.contains("-----BEGIN") { return true }
-        // In DER, a SEQUENCE whose content has 128 bytes or more begins with `MI` in base64. Smaller keys begin
-        // otherwise.
-        guard text.hasPrefix("MI"), text.utf8.count >= Self.keyByteCountMin else { return false }
+        guard text.utf8.count >= Self.keyByteCountMin, Self.beginsAsKey(Array(text.utf8.prefix(4)))
+        else { return false }
         return text.utf8.allSatisfy {
             TextBytes.isLetter($0) || TextBytes.isDigit($0) || [0x2b, 0x2f, 0x3d, 0x0a, 0x0d, 0x20].contains($0)
         }
+    }
+
+    /// Whether base64 begins with a SEQUENCE of DER, as keys and certificates do (X.690 §8.1).
+    ///
+    /// `M` and a letter up to `H` encode 0x30 and a length below 128; then an INTEGER (`C`) or SEQUENCE (`w`) has to
+    /// follow. `MI` encodes a length of several bytes.
+    private static func beginsAsKey(_ text: [UInt8]) -> Bool {
+        guard text.count == 4, text[0] == UInt8(ascii: "M") else { return false }
+        if text[1] == UInt8(ascii: "I") { return true }
+        return (UInt8(ascii: "A")...UInt8(ascii: "H")).contains(text[1])
+            && (text[3] == UInt8(ascii: "C") || text[3] == UInt8(ascii: "w"))
     }
 
     private static func isHeaderField(_ text: String) -> Bool {

@@ -80,6 +80,17 @@ struct ShownTextTests {
     ])
     func whatWasMeantIsSaid(text: String, said: String) { #expect(ShownText.notPath(text) == said) }
 
+    /// Tests how base64 of keys begins: P-256 and RSA, Ed25519, SEC 1, public keys of P-256 and Ed25519.
+    @Test(arguments: [
+        ("MIGHAgEA", true), ("MC4CAQAw", true), ("MHcCAQEE", true), ("MFkwEwYH", true), ("MCowBQYD", true),
+        ("MediaPushWorkersOf", false), ("MEDIAPUSH", false), ("NHcCAQEE", false),
+    ])
+    func keysOfAllKindsAreKnown(start: String, isKey: Bool) {
+        #expect(SecretShape.isContentOfKey(start + String(repeating: "A", count: 64)) == isKey)
+        #expect(!SecretShape.isContentOfKey(start + String(repeating: "A", count: 63 - start.utf8.count)))
+        #expect(!SecretShape.isContentOfKey(start + String(repeating: "-", count: 64)))
+    }
+
     @Test func valuesAreStruckFromWhatOthersSay() {
         var values = WithheldValues()
         values.append("hush")
