@@ -23,7 +23,7 @@ struct MailboatBench: AsyncParsableCommand {
         defaultSubcommand: RunRowsCommand.self)
 }
 
-/// The groups of rows, in the order in which they run.
+/// The groups of rows. On the embedded broker they run in this order.
 enum RowGroup: String, CaseIterable, ExpressibleByArgument {
     case transport, worker, instructions, tracing, paced, ingest, latency, memory, restore
     case fanout, freshness

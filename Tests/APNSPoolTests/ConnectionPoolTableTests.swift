@@ -272,7 +272,7 @@ import Testing
             var fixture = Fixture(state)
             let end = Self.answer(&fixture.pool, fixture.held?.tag ?? 3, event)
             Self.expectConsistent(fixture.pool, "\(event) while \(state)")
-            // The answer ends the unanswered push exactly once. Without such a push it ends nothing.
+            // Every event but `renewsForTopic` ends the unanswered push, exactly once. Without a push nothing ends.
             let ends = fixture.held != nil && event != .renewsForTopic
             #expect(end?.push.rawValue == (ends ? 7 : nil), "\(event) while \(state)")
             let outcome = Self.describe(&fixture.pool)

@@ -153,8 +153,8 @@ struct RouteTroubleTests {
         #expect(pool.trouble == trouble)
     }
 
-    /// The trouble "token expired" lasts until a push is accepted. A new token does not end it, because APNs may still
-    /// call every push expired.
+    /// The trouble "token expired" lasts until APNs accepts a provider token, here with a push. A new token alone does
+    /// not end it, because APNs may call that one expired, too.
     @Test func anExpiredTokenIsNamedUntilAPushIsAccepted() {
         var pool = ConnectionPoolTests.open()
         let lease = pool.begin(push: 1, now: at(10))!

@@ -132,8 +132,8 @@ struct Chaos: AsyncParsableCommand {
     @Flag(help: "Keep what the processes wrote, also after a success.")
     var keepLogs = false
 
-    /// Maximum number of events in a run with the embedded Kafka. Its 64 partitions easily hold these events and their
-    /// state records.
+    /// Number of events from which the default rate is computed. The 64 partitions of the embedded Kafka easily hold
+    /// these events and their state records.
     private static let embeddedEventsMax = 240_000.0
     private static let rateMax = 400
 

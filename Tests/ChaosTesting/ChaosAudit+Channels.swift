@@ -24,7 +24,7 @@ extension ChaosAudit {
         /// Number of broadcasts that asked APNs to keep nothing although their channel stores messages. The worker did
         /// not know of the storage yet.
         var broadcastsUnkept = 0
-        /// Number of events that ended because their channel was gone.
+        /// Number of channel events with the outcome `rejected`.
         var rejected = 0
         var listenersChecked = 0
         var listenersEquivalent = 0

@@ -9,7 +9,7 @@ struct ChaosMembers {
         var lastContent: [UInt8] = []
         /// Whether the last push that the phone could read was an `end`.
         var lastWasEnd = false
-        /// Number of pushes whose content the token had already got.
+        /// Number of readable pushes whose content the token had already got in a push of the same kind (`end` or not).
         var repeatedCount = 0
     }
 
@@ -23,7 +23,7 @@ struct ChaosMembers {
     /// Members' tokens, in hex, and what was pushed to each.
     private(set) var tokens: [String: Token] = [:]
     private(set) var pushCount = 0
-    /// Number of pushes whose content their token had already got.
+    /// Number of readable pushes whose content their token had already got in a push of the same kind (`end` or not).
     private(set) var repeatedCount = 0
     /// Number of repeated alerts that a phone showed.
     private(set) var repeatedAlertCount = 0

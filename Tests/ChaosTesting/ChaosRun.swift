@@ -269,7 +269,7 @@ package final class ChaosRun {
             // The state of other processes has to be polled.
             try await Task.sleep(for: .milliseconds(300))
         }
-        // The judgement names what is missing.
+        // No error is thrown here, because `judge` finds what is missing.
         self.say("Not settled after \(Self.settleDurationMax.components.seconds) s: \(waitsFor)")
     }
 

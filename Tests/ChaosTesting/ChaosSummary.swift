@@ -35,7 +35,7 @@ package struct ChaosSummary: Codable, Equatable {
     var audiences: Int
     /// Number of pushes to members of audiences that APNs took.
     var memberPushes: Int
-    /// Number of pushes to members whose content an earlier push had already brought.
+    /// Number of readable pushes to members that repeated an earlier push of the same kind (`end` or not).
     var duplicateMemberPushes: Int
     /// Number of pushes to members that came too soon after another.
     var memberPushesTooSoon: Int

@@ -1,7 +1,7 @@
 import PushModel
 import Upstream
 
-/// Makes steady traffic of every kind of event for thousands of activities, without end.
+/// Makes steady traffic for many activities: registrations, starts, updates and ends. It never stops by itself.
 ///
 /// The type is pure: the caller gives the time, and all randomness comes from a seed.
 struct ChaosTraffic {

@@ -12,7 +12,7 @@ struct ChaosAuditTests {
     private static let topic = "events"
     private static let token = "0a0b"
 
-    /// The log of one activity: a registration, two updates, and their outcomes.
+    /// A right run: the logs and the phone of one activity, and a broken record with its dead letter.
     private struct Scene {
         var publications: [Publication]
         var logs = ChaosAudit.Logs()

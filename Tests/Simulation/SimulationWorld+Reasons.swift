@@ -135,9 +135,9 @@ extension SimulationWorld {
         }
     }
 
-    /// Judges updates that gave way to an update that expired unsent. Those that are valid for longer than the expired
-    /// update must be shown (contract: Newest), unless something newer was shown or refused. If many updates are valid
-    /// for longer than a newer one, the oldest are given up (README, limits).
+    /// Judges the last updates that gave way to an update that expired unsent. One that is valid for longer must be
+    /// shown (contract: Newest). There are excuses, such as something newer that was shown or refused. If many updates
+    /// are valid for longer than a newer one, the oldest are given up (README, limits).
     func judgeOutliving(_ activity: Int) {
         let updates = self.order.filter { self.written[$0]!.activity == activity && self.written[$0]!.kind == .update }
         // A slot keeps only a limited number of superseded events that expire later than the newer event. The others

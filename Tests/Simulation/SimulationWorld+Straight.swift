@@ -79,8 +79,8 @@ extension SimulationWorld {
         self.fail("\(id) is kept for \(audience), and who sends there reads \(text)")
     }
 
-    /// Judges that each event that was sent directly to a kept channel has one of the allowed outcomes. `delivered` is
-    /// not one of them.
+    /// Judges that events that were sent directly to a kept channel have no outcome but allowed ones. `delivered` is
+    /// never allowed.
     func judgeStraightEvents() {
         let allowed: Set = ["rejected", "superseded", "late", "expired", "duplicate"]
         for position in self.straightOrder {

@@ -51,10 +51,9 @@ struct DocumentationTests {
     /// - a member with the name that a protocol of Swift or of a library demands, because the protocol describes it;
     /// - an initialiser whose parameters all have names of properties of the file, because the properties are
     ///   described;
-    /// - a case whose raw value is somebody else's word, such as Apple's `BadDeviceToken`, because the enum says whose
-    ///   word it is.
+    /// - an enum case with a text as its raw value, such as Apple's `BadDeviceToken`, because the text says what it is.
     ///
-    /// All other cases count. Several cases on one line count once, and their comment says what the names do not.
+    /// Everything else counts. Several enum cases on one line count once, and their comment says what the names do not.
     private static func counts(_ declaration: VisibleDeclaration, in file: ProjectFiles.TextFile) -> Bool {
         switch declaration.keyword {
         case "case":

@@ -80,7 +80,7 @@ struct Target: Equatable {
     static let takenToAcceptedMillis = Target.atMost(20, aim: 5)
     static let intendedToAcceptedMillis = Target.atMost(50)
     static let allocations = Target.atMost(4, aim: 0)
-    /// The rate of a backlog with the slowest number of partitions, divided by the rate with the fastest. Fetches of
+    /// Pushes per second from a backlog: the lowest rate of all partition counts, divided by the highest. Fetches of
     /// one partition follow each other, and each brings less than a fetch of many partitions.
     static let backlogShapes = Target.atLeast(0.2, aim: 0.5)
     static let burstMillis = Target.atMost(1_500, aim: 300)

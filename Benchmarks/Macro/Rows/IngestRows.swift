@@ -1,5 +1,5 @@
-/// Rows of the events that the worker's loop takes in, while APNs accepts at once and Kafka acknowledges at once. They
-/// are compared with librdkafka alone, which only counts the same records.
+/// Rows of how many events the worker's loop takes in per second of CPU, while APNs and Kafka answer at once. This
+/// number is compared with that of librdkafka alone, which only counts the same records.
 struct IngestRows {
     let bench: Bench
 

@@ -82,7 +82,7 @@ final class Committer: Sendable {
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// The error of the last answer that says that this client lacks a right; `nil` when it lacks none.
+    /// The last answer's error that a person has to mend, such as a missing right; `nil` if that answer has none.
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// Takes new partitions into the queue, see `CommitQueue.own`.

@@ -212,8 +212,8 @@ struct ExplainDeadTokenTests {
         #expect(verdict.next[0].contains(place) && verdict.next[0].contains(token), "\(verdict)")
     }
 
-    /// After a takeover the wait for a token begins again. So the wait ends at the earliest at the moment that follows
-    /// from the records.
+    /// After a takeover the wait for a token begins again. So the end that `explain` computes from the records is only
+    /// the earliest possible one.
     @Test func theEndOfAWaitIsTheEarliest() {
         func text(ago: Int64) -> String {
             let slot = Table.slot("awaiting", token: nil) { $0.updates = [Table.update()] }

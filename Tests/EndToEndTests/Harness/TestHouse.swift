@@ -9,8 +9,8 @@ import Testing
 
 @testable import mailboat
 
-/// A Kafka, a simulated APNs, and as many workers as a test starts. Workers are separate processes, and all traffic
-/// uses real sockets.
+/// A Kafka, a simulated APNs, and as many workers as a test starts. Workers are separate processes, except those of
+/// `startWorkerInside`. All traffic uses real sockets.
 final class TestHouse: Sendable {
     private static let keyID = "TESTKEY123"
     private static let teamID = "TESTTEAM12"

@@ -307,7 +307,7 @@ import Testing
                     "update", n, at: nil, priority: 10, alert: nil, padding: 0,
                     more: [#""to":{"audience":"match"}"#] + more))
         }
-        // The three events wait together. They become one version, with another version beneath it.
+        // The three events wait together. They become a version with the newest content. Event 3 is kept beneath it.
         consume(2, #""alert":null"#)
         consume(3, #""alert":{"title":"goal","body":"b"}"#)
         consume(4, #""expires":\#(h.wallSeconds + 10)"#)

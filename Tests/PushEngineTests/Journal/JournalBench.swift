@@ -57,21 +57,21 @@ final class JournalBench: PartBench {
             Coalescer.Ending(layer, slot: slot, outcome: outcome, cause: .none), in: &self.memory)
     }
 
-    /// Gives the record that was begun its outcome at once, so that it does not wait in a slot.
+    /// Gives the begun record its outcome at once, so that it does not wait in a slot.
     func finishAtOnce(_ slot: SlotID?, _ outcome: Outcome) {
         self.journal.finishEvent(
             self.intake, slot: slot, outcome: outcome, details: OutcomeDetails(),
             key: [0x61].span, in: &self.memory)
     }
 
-    /// Dead-letters the record that was begun.
+    /// Dead-letters the begun record.
     func refuse() {
         self.journal.deadLetter(
             self.intake, key: [0x61].span, value: [0x7b].span,
             refusal: EventRejection(field: "value", reason: "is no JSON"), in: &self.memory)
     }
 
-    /// Forwards the record that was begun to another partition.
+    /// Forwards the begun record. It goes to another partition.
     func forward() {
         self.journal.forward(self.intake, to: 3, key: [0x61].span, value: [0x7b].span, in: &self.memory)
     }

@@ -269,7 +269,7 @@ import Testing
     // MARK: After a release
 
     /// A worker left in good order, and the event was written after that. Nobody can have sent it, so its outcome is
-    /// certain and the budget has all its units.
+    /// certain and it has taken no unit of the budget.
     @Test(arguments: [false, true]) func whatCameAfterAReleaseHasNotBeenSent(isNewActivity: Bool) throws {
         let h = Self.alive()
         h.update(1, priority: 10)

@@ -3,7 +3,7 @@ import PushModel
 
 @testable import PushEngine
 
-/// Parts of golden records. Every field has a value of its own, so that two fields that change places are noticed.
+/// Parts of golden records. Most fields of a part have different values, so that fields that change places are noticed.
 enum GoldenParts {
     /// An event's content. Its values depend on `seed`.
     static func layer(_ seed: Int64 = 0, full: Bool = false, _ change: (inout Layer) -> Void = { _ in }) -> Layer {

@@ -159,8 +159,8 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [57])
     }
 
-    /// Readiness names a missing right until a commit succeeds. A refusal because of a rebalance does not count as a
-    /// missing right.
+    /// Readiness names a missing right until a later answer names none. A refusal because of a rebalance does not count
+    /// as a missing right.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))

@@ -169,8 +169,8 @@ struct ConfigurationChangeTests {
         }
     }
 
-    /// A missing file is reported once, and so is its return. A replaced file does not count as missing, whether it is
-    /// replaced at once (a rename, a symlink of Kubernetes) or between two looks.
+    /// A missing file is reported once, and so is its return. A file does not count as missing if only one look does
+    /// not find it, because it may be replaced just then.
     @Test func aFileThatIsGoneIsMissedOnceAndWelcomedOnce() {
         let (old, new) = (FileLook.content(Array("old".utf8)), FileLook.content(Array("new".utf8)))
         let none = FileLook.unreadable("mailboat.yaml cannot be read: No such file or directory")
