@@ -114,7 +114,9 @@ struct StartTraffic {
         self.dueJoins += elapsed * Int64(Self.joinsPerSecond)
         while self.dueJoins >= 1_000 {
             self.dueJoins -= 1_000
-            let filling = self.audiences.indices.filter { self.audiences[$0].missingCount > 0 }
+            let filling = self.audiences.indices.filter {
+                self.audiences[$0].missingCount > 0 && !self.audiences[$0].isOver
+            }
             guard let index = filling.randomElement(using: &self.random) else { continue }
             self.audiences[index].missingCount -= 1
             self.come(to: index, &steps)

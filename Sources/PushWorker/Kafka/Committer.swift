@@ -82,7 +82,7 @@ final class Committer: Sendable {
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// The last answer's error that a person has to mend, such as a missing right; `nil` if that answer has none.
+    /// The error that a person has to mend, such as a missing right; `nil` if no commit had one since the last success.
     var refusal: KafkaError? { self.state.withLock { $0.refusal } }
 
     /// Takes new partitions into the queue, see `CommitQueue.own`.
@@ -199,7 +199,11 @@ final class Committer: Sendable {
                 committed: result.committed.compactMap(self.indexed),
                 refused: result.refused.compactMap { self.indexed($0.position) })
             self.leaseEnds.store(state.queue.lease.endsMillis, ordering: .relaxed)
-            state.refusal = result.refused.first { $0.error.isRefusal }?.error
+            if let refused = result.refused.first(where: { $0.error.isRefusal }) {
+                state.refusal = refused.error
+            } else if result.isSuccess {
+                state.refusal = nil
+            }
             if result.isSuccess { state.commits += 1 } else { state.failures += 1 }
             let idle = state.idle
             state.idle = []

@@ -159,8 +159,8 @@ import Testing
         #expect(try #require(group.take()).positions.map(\.offset) == [57])
     }
 
-    /// Readiness names a missing right until a later answer names none. A refusal because of a rebalance does not count
-    /// as a missing right.
+    /// Readiness names a missing right until a commit succeeds. A refusal because of a rebalance neither counts as a
+    /// missing right nor hides one.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -177,6 +177,8 @@ import Testing
         try answer(nil)
         try answer(.topicAuthorizationFailed)
         #expect(committer.refusal?.remedy == "grant this client's user Read on the topic events")
+        try answer(.rebalanceInProgress)
+        #expect(committer.refusal?.code == .topicAuthorizationFailed)
         committer.add([Self.position(3, 41)])
         try #require(group.take()).answer(CommitResult(committed: [position], refused: []))
         #expect(committer.refusal == nil)
