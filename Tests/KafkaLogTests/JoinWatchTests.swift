@@ -67,6 +67,7 @@ struct JoinWatchTests {
                 let pace = DispatchSemaphore(value: 0)
                 var isWaiting = false
                 while !self.state.withLock({ $0.isStopping }) {
+                    // The pause is the pace of commits. Nothing happens that could end it.
                     _ = pace.wait(timeout: .now() + .milliseconds(20))
                     if member.consumer.isJoining {
                         self.state.withLock { $0.hasSeenJoining = true }

@@ -15,9 +15,10 @@ struct CitationTests {
             let page = try #require(ProjectFiles.textFile(path), "\(path) is not there")
             rules[name] = Set(page.lines.filter { $0.hasPrefix("##") }.map { String($0.drop { "# ".contains($0) }) })
         }
-        let citation = try Regex(#"\b((?:fan-out )?contract): ([A-Z][^;:)]*)"#)
+        let citation = try Regex(#"\b((?:fan-out )?contract): ([^;:)]*)"#)
         var count = 0
-        for file in ProjectFiles.allTextFiles() where file.path != "Tests/TidyTests/CitationTests.swift" {
+        for file in ProjectFiles.allTextFiles where file.path != "Tests/TidyTests/CitationTests.swift" {
+            guard !file.lines(with: "contract").isEmpty else { continue }
             for match in Self.prose(of: file).matches(of: citation) {
                 guard let page = match.output[1].substring, let names = match.output[2].substring else { continue }
                 for name in names.split(separator: ", ") {
@@ -32,10 +33,11 @@ struct CitationTests {
     }
 
     /// Public documents with numbered sections. Only sections of these may be cited by number.
-    private static let numbered = ["RFC", "UAX", "trace-context", "Trace Context"]
+    private static let numbered = ["RFC", "X.690", "UAX", "trace-context", "Trace Context"]
 
     @Test func sectionsAreOfDocumentsThatAReaderCanHave() {
-        for file in ProjectFiles.allTextFiles() where file.path != "Tests/TidyTests/CitationTests.swift" {
+        for file in ProjectFiles.allTextFiles where file.path != "Tests/TidyTests/CitationTests.swift" {
+            guard !file.lines(with: "§").isEmpty else { continue }
             let text = Self.prose(of: file)
             for range in text.ranges(of: "§") {
                 let before = text[..<range.lowerBound].suffix(60)

@@ -31,6 +31,20 @@ struct GlossaryTests {
         }
     }
 
+    private static let keywords: Set<Substring> = [
+        "func", "var", "let", "case", "struct", "enum", "class", "protocol", "typealias", "actor",
+    ]
+    private static let openings = Self.keywords.map { "\($0) " }
+
+    /// The names that a line declares. Each follows a keyword and a space.
+    private static func names(in line: String) -> [Substring] {
+        guard Self.openings.contains(where: line.has) else { return [] }
+        let words = line.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+        return zip(words, words.dropFirst()).filter { keyword, name in
+            Self.keywords.contains(keyword) && line[keyword.endIndex..<name.startIndex] == " "
+        }.map(\.1)
+    }
+
     /// The words of a name, in lower case.
     static func words(of name: Substring) -> Set<String> {
         Set(name.matches(of: #/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/#).map { $0.output.lowercased() })
@@ -49,15 +63,14 @@ struct GlossaryTests {
         #expect(words.count >= 5 && words.allSatisfy { !$0.folders.isEmpty })
         var count = 0
         for file in ProjectFiles.swiftFiles(in: ["Sources"]) {
-            let kept = words.filter { !$0.mayStand(in: file.path) }
+            let kept = words.filter { !$0.mayStand(in: file.path) }.map { (word: $0, forms: $0.forms) }
             for (index, line) in file.lines.enumerated() where !line.drop(while: { $0 == " " }).hasPrefix("//") {
-                let names = line.matches(
-                    of: #/\b(?:func|var|let|case|struct|enum|class|protocol|typealias|actor) (\w+)/#)
-                for name in names {
+                for name in Self.names(in: line) {
                     count += 1
-                    let found = Self.words(of: name.output.1)
-                    for word in kept where !word.forms.isDisjoint(with: found) {
-                        Issue.record("\(file.path):\(index + 1): \(name.output.1) has the word “\(word)”")
+                    let lowercased = name.lowercased()
+                    for (word, forms) in kept where forms.contains(where: lowercased.has) {
+                        guard !forms.isDisjoint(with: Self.words(of: name)) else { continue }
+                        Issue.record("\(file.path):\(index + 1): \(name) has the word “\(word)”")
                     }
                 }
             }

@@ -4,7 +4,7 @@ import Testing
 /// Tests that the targets of links and names in documents exist.
 struct LinkTests {
     /// Every Markdown page of the project.
-    private static let pages: [ProjectFiles.TextFile] = ProjectFiles.allTextFiles().filter { $0.path.hasSuffix(".md") }
+    private static let pages: [ProjectFiles.TextFile] = ProjectFiles.allTextFiles.filter { $0.path.hasSuffix(".md") }
 
     @Test func everyPageIsLookedAt() {
         let paths = Set(Self.pages.map(\.path))

@@ -11,8 +11,8 @@ struct PartitionerTests {
     /// worker would warn and forward the record.
     @Test func everyKcatThatProducesHasThePartitioner() {
         var count = 0
-        for file in ProjectFiles.allTextFiles() where !file.path.hasPrefix("Tests/TidyTests/") {
-            for (index, line) in file.lines.enumerated() where line.contains(Self.producing) {
+        for file in ProjectFiles.allTextFiles where !file.path.hasPrefix("Tests/TidyTests/") {
+            for (index, line) in file.lines(with: "kcat") where line.contains(Self.producing) {
                 count += 1
                 // A list of words may continue in the next line.
                 let command = line + (index + 1 < file.lines.count ? file.lines[index + 1] : "")

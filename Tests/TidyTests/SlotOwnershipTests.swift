@@ -39,7 +39,7 @@ struct SlotOwnershipTests {
         var writes = 0
         for file in ProjectFiles.swiftFiles(in: ["Sources/PushEngine"]) {
             let folder = file.path.split(separator: "/")[2]
-            for (index, line) in file.lines.enumerated() {
+            for (index, line) in file.lines(with: "slots[", "store[", "self[") {
                 // A field is written by `slots[slot].field = …`, by `self[slot].field += …`, or by passing it with `&`.
                 let written =
                     line.matches(
