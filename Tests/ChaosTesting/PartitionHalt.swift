@@ -9,6 +9,12 @@ struct PartitionHalt: Equatable {
     var cause: String
     /// Whether the partition halted because Kafka refused a record for good.
     var isOfRefusal: Bool
+    /// Whether the refused record names the event that it is about. Records of `routed` and `dead-letters` do, except
+    /// messages between workers. Records of `state` do not.
+    var namesEvent: Bool
+    /// When the halt was logged, milliseconds since 1970. A time that cannot be read is long ago, so that no refusal
+    /// excuses the halt.
+    var atMillis: Int64
 
     /// Reads a line of a worker's log. `nil` means that the line is about something else.
     init?(line: some StringProtocol) {
@@ -20,6 +26,9 @@ struct PartitionHalt: Equatable {
         let text = cause.upperBound <= end.lowerBound ? line[cause.upperBound..<end.lowerBound] : ""
         self.cause = String(text.split(separator: ": ").last ?? "")
         self.isOfRefusal = text.contains(" is refused for good (")
+        self.namesEvent = text.hasPrefix("a record of ")
+        let time = try? Date(String(line.prefix { $0 != " " }), strategy: .iso8601)
+        self.atMillis = time.map { Int64($0.timeIntervalSince1970 * 1_000) } ?? .min / 2
     }
 
     /// The answer of `/readyz`.
@@ -44,12 +53,17 @@ struct PartitionHalt: Equatable {
         return log.split(separator: "\n").compactMap { PartitionHalt(line: $0) }
     }
 
-    /// Halts that the run's faults do not excuse.
+    /// Halts that the run's faults do not excuse. Only a refusal at the time of the halt can excuse it.
     static func unexcused(_ halts: [PartitionHalt], _ refusals: [ChaosRefusal]) -> [PartitionHalt] {
         // Only a refused record of `state` or `routed` may halt a partition. A refused dead letter halts a partition
         // only if it is about a good event that `routed` refused, too.
-        let mayHalt = refusals.contains { $0.topics.contains(.state) || $0.topics.contains(.routed) }
-        return halts.filter { !$0.isOfRefusal || !mayHalt }
+        halts.filter { halt in
+            !halt.isOfRefusal
+                || !refusals.contains {
+                    $0.covers(halt.atMillis)
+                        && ($0.topics.contains(.routed) || $0.topics.contains(.state) && !halt.namesEvent)
+                }
+        }
     }
 
     /// How often each cause halted a partition, as text. `nil` means that nothing was halted.

@@ -19,22 +19,30 @@ struct PartitionHaltTests {
     ])
     func otherLinesSayNothing(line: String) { #expect(PartitionHalt(line: line) == nil) }
 
-    /// A halt after a refusal is excused only if the run made Kafka refuse records of `state` or `routed`.
-    @Test func onlyARefusalIsAnExcuse() throws {
+    /// When `line` was logged, milliseconds since 1970.
+    private static let atMillis: Int64 = 1_795_690_280_000
+
+    /// A halt after a refusal is excused only while the run made Kafka refuse records of `state` or `routed`. A record
+    /// that names an event is not one of `state`. The cases say whether the refusal excuses the halt.
+    @Test(
+        arguments: [
+            ("a record", TopicRole.state, 0, true), ("a record", .routed, 0, true),
+            ("a record of events/3/5", .routed, 0, true), ("a record of events/3/5", .state, 0, false),
+            ("a record", .outcomes, 0, false), ("a record", .deadLetters, 0, false),
+            ("a record", .state, 60_000, false), ("a record", .state, -60_000, false),
+        ] as [(String, TopicRole, Int64, Bool)])
+    func onlyARefusalIsAnExcuse(record: String, topic: TopicRole, laterMillis: Int64, isExcused: Bool) throws {
         let refused = try #require(
             PartitionHalt(
                 line: Self.line.replacing(
                     "chaos-1.state[8]@684 cannot be understood: bytes behind the last pass",
-                    with: "a record is refused for good (size): Broker: Message size too large")))
+                    with: "\(record) is refused for good (size): Broker: Message size too large")))
         let other = try #require(PartitionHalt(line: Self.line))
-        #expect(refused.isOfRefusal && !other.isOfRefusal)
-        let state = ChaosRefusal(topics: [.state], way: .size)
-        #expect(PartitionHalt.unexcused([refused, other], [state]) == [other])
+        #expect(refused.isOfRefusal && !other.isOfRefusal && refused.atMillis == Self.atMillis)
+        let began = Self.atMillis + laterMillis
+        let refusal = ChaosRefusal(topics: [topic], way: .size, fromMillis: began, toMillis: began + 1_000)
+        #expect(PartitionHalt.unexcused([refused, other], [refusal]) == (isExcused ? [other] : [refused, other]))
         #expect(PartitionHalt.unexcused([refused], []) == [refused])
-        let others = [
-            ChaosRefusal(topics: [.outcomes], way: .keyless), ChaosRefusal(topics: [.deadLetters], way: .size),
-        ]
-        #expect(PartitionHalt.unexcused([refused], others) == [refused])
     }
 
     @Test func readinessNamesThem() {
