@@ -54,7 +54,7 @@ final class ChaosInjector {
         self.stage = stage
         self.releases = releases
         self.seed = seed
-        self.refusals = ChaosRefusals(stage: stage)
+        self.refusals = ChaosRefusals(kafka: stage)
     }
 
     /// Whether no fault is in force, every worker is up, and APNs runs.
@@ -203,7 +203,7 @@ final class ChaosInjector {
         guard !self.refusals.refusals.isEmpty, ContinuousClock.now - self.lookedForHaltsAt >= Self.haltLookDistance
         else { return }
         self.lookedForHaltsAt = .now
-        try await self.refusals.count()
+        try await self.refusals.count(self.stage.workers)
         guard !self.refusals.isInForce else { return }
         for (index, worker) in self.stage.workers.enumerated() where worker.isUp && !worker.isPaused {
             guard let readiness = try await worker.readiness(), !PartitionHalt.named(in: readiness).isEmpty else {

@@ -3,10 +3,19 @@ import CommandSupport
 import Foundation
 import KafkaLog
 
+/// Kafka, as far as it can be made to refuse records.
+protocol RefusingKafka {
+    var kafkaIsEmbedded: Bool { get }
+    func configure(_ roles: [TopicRole], setting: String?, _ value: String) async throws
+    func fail(_ role: TopicRole, code: Int, count: Int) async throws
+}
+
+extension ChaosStage: RefusingKafka {}
+
 /// Makes Kafka refuse records for good, one way at a time, and adds up the workers' counts of refused records. Only the
 /// task of the run uses it.
 final class ChaosRefusals {
-    private let stage: ChaosStage
+    private let kafka: any RefusingKafka
     /// All refusals so far.
     private(set) var refusals: [ChaosRefusal] = []
     private(set) var isInForce = false
@@ -17,23 +26,23 @@ final class ChaosRefusals {
     /// Whether every worker was asked for its counts before it ended.
     private(set) var countsAreWhole = true
 
-    init(stage: ChaosStage) { self.stage = stage }
+    init(kafka: any RefusingKafka) { self.kafka = kafka }
 
     /// Begins the refusal that `choice` chooses.
     /// - Returns: `false` when another one is in force.
     func begin(_ choice: Int) async throws -> Bool {
         guard !self.isInForce else { return false }
         self.isInForce = true
-        var refusal = ChaosRefusal.drawn(choice, kafkaIsEmbedded: self.stage.kafkaIsEmbedded)
+        var refusal = ChaosRefusal.drawn(choice, kafkaIsEmbedded: self.kafka.kafkaIsEmbedded)
         refusal.fromMillis = Self.wallMillis()
         self.refusals.append(refusal)
         switch refusal.way {
         case .size:
-            try await self.stage.configure(
+            try await self.kafka.configure(
                 refusal.topics, setting: "max.message.bytes", "\(ChaosRefusal.byteCountMax)")
-        case .keyless: try await self.stage.configure(refusal.topics, setting: "cleanup.policy", "compact")
+        case .keyless: try await self.kafka.configure(refusal.topics, setting: "cleanup.policy", "compact")
         case .anything(let code, let count):
-            for topic in refusal.topics { try await self.stage.fail(topic, code: code, count: count) }
+            for topic in refusal.topics { try await self.kafka.fail(topic, code: code, count: count) }
         }
         return true
     }
@@ -43,15 +52,14 @@ final class ChaosRefusals {
         self.isInForce = false
         guard let refusal = self.refusals.last else { return }
         // The embedded Kafka has nothing to restore. The next requests use up its remaining errors.
-        guard !self.stage.kafkaIsEmbedded else { return }
-        try await self.stage.configure(refusal.topics, setting: nil, "")
+        if !self.kafka.kafkaIsEmbedded { try await self.kafka.configure(refusal.topics, setting: nil, "") }
         self.refusals[self.refusals.count - 1].toMillis = Self.wallMillis()
     }
 
     /// Asks the workers for their counts.
-    func count() async throws {
+    func count(_ workers: [ChaosWorker]) async throws {
         guard !self.refusals.isEmpty else { return }
-        for worker in self.stage.workers where worker.isUp && !worker.isPaused {
+        for worker in workers where worker.isUp && !worker.isPaused {
             guard let metrics = try await worker.metrics() else { continue }
             self.outcomesUnpublished.take(metrics, of: worker.name)
             self.lettersGivenUp.take(metrics, of: worker.name)

@@ -193,12 +193,41 @@ struct RefusalAuditTests {
         #expect(try scene.audit().faults == ["events[3]@3: dead-lettered, but there is no dead letter"])
     }
 
+    /// A refusal of the embedded Kafka excuses a missing dead letter only until it ends, even if the workers' counts are
+    /// not whole. The outcome is of 105 s.
+    @Test(arguments: [(Int64(90_000), true), (60_000, false)])
+    func aRefusalExcusesNothingAfterItsEnd(endMillis: Int64, isExcused: Bool) throws {
+        var scene = try Scene()
+        scene.logs.deadLetters.removeLast()
+        var letters = Self.letters
+        (letters.fromMillis, letters.toMillis) = (endMillis - 10_000, endMillis)
+        scene.refusals = ChaosAudit.RefusalScene(refusals: [Self.routed, letters], countsAreWhole: false)
+        let found = isExcused ? [] : ["events[3]@3: dead-lettered, but there is no dead letter"]
+        #expect(try scene.audit().faults == found)
+    }
+
     /// Workers never give up the dead letter of a good event, so the audit reports one that is missing.
     @Test func aGoodEventsDeadLetterThatIsMissingIsFound() throws {
         var scene = try Scene()
         scene.logs.deadLetters.removeFirst()
         scene.refusals = ChaosAudit.RefusalScene(refusals: [Self.routed, Self.letters], lettersGivenUp: 9)
         #expect(try scene.audit().faults.contains("events[3]@2: dead-lettered, but there is no dead letter"))
+    }
+
+    /// A Kafka that takes every change.
+    private struct WillingKafka: RefusingKafka {
+        var kafkaIsEmbedded: Bool
+        func configure(_: [TopicRole], setting: String?, _: String) {}
+        func fail(_: TopicRole, code: Int, count: Int) {}
+    }
+
+    /// A refusal is open until its end, also with the embedded Kafka.
+    @Test(arguments: [false, true]) func everyRefusalEnds(kafkaIsEmbedded: Bool) async throws {
+        let refusals = ChaosRefusals(kafka: WillingKafka(kafkaIsEmbedded: kafkaIsEmbedded))
+        let hasBegun = try await refusals.begin(0)
+        #expect(hasBegun && refusals.refusals.map(\.toMillis) == [.max])
+        try await refusals.end()
+        #expect(!refusals.isInForce && refusals.refusals.allSatisfy { $0.toMillis < .max })
     }
 
     @Test func countsOutliveWorkers() {
