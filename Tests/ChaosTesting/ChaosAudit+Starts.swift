@@ -105,7 +105,8 @@ extension ChaosAudit {
                     partitions[partition, default: StartPartition()].unexplained.append(token)
                 }
             }
-            self.judgePasses(order, partitions, self.passes(of: order, in: records))
+            self.judgePasses(
+                order, partitions, self.passes(of: order, in: records), isUndisturbed: scene.isUndisturbed)
         }
         self.judgeStartHeld(scene, members)
         if scene.starters.strayCount > 0 {
@@ -231,8 +232,8 @@ extension ChaosAudit {
 
     // MARK: Records
 
-    /// Counts that partitions reported for an order, by partition, in the order of the topic. The version that brought
-    /// the order contains the order's event, or an event that replaced it.
+    /// Counts that partitions reported for an order, by partition, the newest last. The version that brought the order
+    /// contains the order's event, or an event that replaced it.
     private func passes(of order: StartOrder, in records: StartRecords) -> [Int32: [StartRecords.Counts]] {
         var versions: Set<Int64> = []
         var open = [order.position]
@@ -252,7 +253,8 @@ extension ChaosAudit {
     }
 
     private mutating func judgePasses(
-        _ order: StartOrder, _ partitions: [Int32: StartPartition], _ passes: [Int32: [StartRecords.Counts]]
+        _ order: StartOrder, _ partitions: [Int32: StartPartition], _ passes: [Int32: [StartRecords.Counts]],
+        isUndisturbed: Bool
     ) {
         let name = "the start of \(order.audience) at \(order.startMillis)"
         for (partition, told) in passes.sorted(by: { $0.key < $1.key }) {
@@ -263,6 +265,15 @@ extension ChaosAudit {
             } else if let last = told.last {
                 self.fault(
                     "\(name), partition \(partition): \(reached) phones have a card, and its record says \(last)")
+            }
+        }
+        // If a worker dies over a start that then ends, the next owner knows nothing to record.
+        if order.endMillis == nil || isUndisturbed {
+            for (partition, phones) in partitions.sorted(by: { $0.key < $1.key })
+            where phones.reached > 0 && passes[partition] == nil {
+                self.fault(
+                    "\(name), partition \(partition): \(phones.reached) phones have a card, and there is no record of it"
+                )
             }
         }
         for (partition, phones) in partitions.sorted(by: { $0.key < $1.key }) where !phones.unexplained.isEmpty {

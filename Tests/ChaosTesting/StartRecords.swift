@@ -47,17 +47,16 @@ struct StartRecords {
         var starts: Counts?
     }
 
-    /// All counts that each partition reported, by version, in the order of the topic. The last counts need not be the
-    /// newest ones: a record that was written again may come after a newer one.
+    /// All counts that each partition reported, by version, the newest last.
     private(set) var passes: [Version: [Int32: [Counts]]] = [:]
     /// Last counts of the audience's owner, by version.
     private(set) var sums: [Version: Counts] = [:]
 
-    /// Reads the records.
+    /// Reads the records. A record that Kafka took late may be stored behind a newer one, but keeps its earlier time.
     /// - Parameter outcomes: records of the topic, partition by partition, in order.
     init(_ outcomes: [OwnedRecord]) throws {
         let decoder = JSONDecoder()
-        for record in outcomes {
+        for record in outcomes.sorted(by: { $0.timestampMillis < $1.timestampMillis }) {
             let key = record.key ?? []
             guard key.starts(with: Array("start-pass/".utf8)) || key.starts(with: Array("audience/".utf8)) else {
                 continue

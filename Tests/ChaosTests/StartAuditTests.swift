@@ -165,6 +165,31 @@ struct StartAuditTests {
         #expect(audit.startCounts.checked == 2 && audit.startCounts.started == 1)
     }
 
+    /// A partition with cards needs a record. Only a start that has ended in a disturbed run may lack one, because its
+    /// owner may have died.
+    @Test(arguments: [(false, false, 1), (true, false, 0), (true, true, 1)])
+    func cardsNeedARecord(hasEnded: Bool, isUndisturbed: Bool, faultCount: Int) throws {
+        var scene = Self.begun()
+        for token in [Self.first, Self.second] { scene.show(Self.start(1), on: token, at: 21) }
+        if hasEnded { _ = scene.publish(StoryEvent(.end, app: Self.app), at: 30) }
+        scene.starts.isUndisturbed = isUndisturbed
+        #expect(try scene.audit().faults.count == faultCount)
+        scene.record(of: 20, .init(members: 2, accepted: 2))
+        #expect(try scene.audit().faults == [])
+    }
+
+    /// The record with the latest time counts. A record of 1 member that is stored last explains a phone without a card
+    /// only if no newer one does.
+    @Test(arguments: [(89, 0), (90, 1), (91, 1)] as [(Int64, Int)])
+    func theNewestRecordCountsWhereverItIsStored(lastSeconds: Int64, faultCount: Int) throws {
+        var scene = Self.begun()
+        scene.show(Self.start(1), on: Self.first, at: 21)
+        scene.record(of: 20, .init(members: 2, accepted: 1, unknown: 1))
+        scene.recordPass(of: 20, .init(members: 1, accepted: 1), at: lastSeconds)
+        let audit = try scene.audit()
+        #expect(audit.faults.count == faultCount, "\(audit.faults)")
+    }
+
     /// A start that arrives while the audience lives is set aside. The end cancels the first start. A card of the
     /// second start is a fault.
     @Test(arguments: [false, true]) func aStartThatIsSetAsideIsNone(hasCard: Bool) throws {
