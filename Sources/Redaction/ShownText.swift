@@ -29,7 +29,7 @@ package enum ShownText {
     static func isClosed(_ text: String) -> Bool {
         text.utf8.count <= Self.closedByteCountMax && !text.contains("BEGIN")
             && !Self.words(text).contains(where: Self.isDrawn)
-            && !text.unicodeScalars.contains { $0 == "=" || $0.properties.isWhitespace || $0.value < 0x20 }
+            && !text.unicodeScalars.contains { $0 == "=" || $0 == "@" || $0.properties.isWhitespace || $0.value < 0x20 }
     }
 
     /// Whether `text` may be shown as the name of something, such as a topic, a host or an app. Such a name has

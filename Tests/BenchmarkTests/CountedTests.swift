@@ -58,6 +58,9 @@ struct CountedTests {
     @Test func everyOperationHasASymbolAndWordsOfItsOwn() {
         #expect(Set(CountedOperation.allCases.map(\.symbolPart)).count == CountedOperation.allCases.count)
         #expect(Set(CountedOperation.allCases.map(\.description)).count == CountedOperation.allCases.count)
+        for operation in CountedOperation.allCases {
+            #expect(operation.symbolPart.lowercased().hasSuffix("counted\(operation)".lowercased()))
+        }
         #expect(CountedOperation.take.symbolPart == "12CountedShardV11countedTake")
         #expect(CountedOperation.exchange.symbolPart == "14CountedSessionV15countedExchange")
     }
@@ -88,7 +91,7 @@ struct CountedTests {
         #expect(meter.steps[.idle]?.operations == 2)
     }
 
-    /// The benchmark fails if a push does not leave in its turn. It must not count the push.
+    /// The benchmark fails if a push does not leave in its turn. It must not count the push's answer.
     @Test func whatIsNotPushedFails() throws {
         var meter = AllocationMeter()
         var shard = CountedShard(activities: 1, partitionCount: 4)
@@ -96,6 +99,9 @@ struct CountedTests {
         shard.wait(millis: 5_000)
         try shard.push(0..<1, number: 0, meter: &meter)
         // Less than a second has passed since the first push, so no push is due.
-        #expect(throws: BenchmarkFailure.self) { try shard.turn(0..<1, number: 1, meter: &meter) }
+        meter.isOn = true
+        let failure = #expect(throws: BenchmarkFailure.self) { try shard.turn(0..<1, number: 1, meter: &meter) }
+        #expect(failure.map { "\($0)".contains("not every push was ready") } == true)
+        #expect(meter.steps[.answer]?.operations ?? 0 == 0 && shard.pushCount == 1)
     }
 }

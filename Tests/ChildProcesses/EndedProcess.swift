@@ -84,14 +84,15 @@ package struct EndedProcess: Sendable {
         try process.run()
         let isOver = ended.wait(timeout: .now() + .milliseconds(Int(limit / .milliseconds(1)))) == .success
         let errors = String(decoding: try Data(contentsOf: complained), as: UTF8.self)
+        let said = String(decoding: try Data(contentsOf: told), as: UTF8.self)
         guard isOver else {
             kill(process.processIdentifier, SIGKILL)
             let command = ([executable.path] + arguments).joined(separator: " ")
-            throw CommandFailure("'\(command)' has not ended within \(limit); it said: \(errors)")
+            throw CommandFailure("'\(command)' has not ended within \(limit); it said: \(errors)\(said)")
         }
         let status = process.terminationStatus
         return EndedProcess(
             status: process.terminationReason == .exit ? status : -status,
-            output: String(decoding: try Data(contentsOf: told), as: UTF8.self), errors: errors)
+            output: said, errors: errors)
     }
 }

@@ -1,11 +1,27 @@
 import Dispatch
-import KafkaLog
 import Synchronization
 import Testing
+
+@testable import KafkaLog
 
 /// Tests of a member that commits all the time while other members come and go.
 @Suite(.timeLimit(.minutes(5)))
 struct JoinWatchTests {
+    /// Only the group's new assignment ends the joining. An answer to the request to join does not.
+    @Test func joiningLastsUntilTheAssignmentIsThere() {
+        let (join, sync, heartbeat): (Int16, Int16, Int16) = (11, 14, 12)
+        let watch = JoinWatch()
+        #expect(!watch.isJoining)
+        for requests in [[join], [join, sync]] {
+            for request in requests { watch.sent(request) }
+            for answer in [join, heartbeat] { watch.sawAnswer(answer) }
+            #expect(watch.isJoining)
+            watch.sawAnswer(sync)
+            for request in [sync, heartbeat] { watch.sent(request) }
+            #expect(!watch.isJoining)
+        }
+    }
+
     /// A member keeps its partitions if it commits only while it does not join. A commit that leaves just before a join
     /// may arrive just after, and then the member loses its partitions.
     ///
@@ -40,8 +56,8 @@ struct JoinWatchTests {
         #expect(await commits.stop())
         #expect(await member.leave())
 
-        guard !member.snapshot.isLostSeen else { return "\(commits.refusals)" }
         #expect(commits.hasSeenJoining)
+        guard !member.snapshot.isLostSeen else { return "\(commits.refusals)" }
         // A refusal while the group waits for members does no harm. A refusal because of another generation would.
         #expect(commits.refusals.allSatisfy { $0.code == .rebalanceInProgress }, "\(commits.refusals)")
         return nil
