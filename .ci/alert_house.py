@@ -179,6 +179,7 @@ class House:
             "apns", self.mailboat, "apns-simulator", "--port", self.ports["apns"], "--control", self.ports["control"],
             "--manage-port", self.ports["manage"], "--generate-credentials", "apns")
         self.wait_for_port("kafka", "kafka")
+        self.wait_for_port("broker", "kafka")
         self.wait_for_port("control", "apns")
         # One broker leads the outcomes alone, so that what is written to them can be refused and nothing else.
         for name in ("worker", "other"):

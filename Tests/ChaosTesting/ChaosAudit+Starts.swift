@@ -245,8 +245,8 @@ extension ChaosAudit {
             }
         }
         var found: [Int32: [StartRecords.Counts]] = [:]
-        for (version, passes) in records.passes
-        where version.audience == order.audience && versions.contains(version.version) {
+        let named = records.passes.filter { $0.key.audience == order.audience && versions.contains($0.key.version) }
+        for (_, passes) in named.sorted(by: { ($0.key.life, $0.key.version) < ($1.key.life, $1.key.version) }) {
             for (partition, counts) in passes { found[partition, default: []] += counts }
         }
         return found

@@ -20,8 +20,14 @@ extension ChaosStage {
 
     /// Topics of the run, with the settings that they are created with.
     var plannedTopics: [NewTopic] {
-        TopicPlan(topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
-            .missing(existing: [])
+        var topics = TopicPlan(
+            topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1
+        ).missing(existing: [])
+        // Kafka deletes by the time of records. A publisher's wrong clock would have unread events deleted.
+        for index in topics.indices where self.topics.events.contains(topics[index].name) {
+            topics[index].configuration["retention.ms"] = "-1"
+        }
+        return topics
     }
 
     /// Changes one setting of topics, and restores all other settings to those of their creation.

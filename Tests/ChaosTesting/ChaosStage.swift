@@ -192,20 +192,18 @@ package final class ChaosStage {
     }
 
     private func createTopics() async throws {
-        let (settings, events, plan) = (
-            self.kafkaSettings, self.topics.events,
+        let (settings, planned, plan) = (
+            self.kafkaSettings, self.plannedTopics,
             TopicPlan(
                 topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
         )
         let failure = await NamedThread.run("topics") { () -> String? in
             do {
                 let admin = try KafkaAdmin(settings, log: { _ in })
-                var missing = plan.missing(existing: try admin.describeTopics(within: .seconds(30)))
-                // Kafka deletes by the time of records. A publisher's wrong clock would have unread events deleted.
-                for index in missing.indices where events.contains(missing[index].name) {
-                    missing[index].configuration["retention.ms"] = "-1"
-                }
-                for answer in try admin.createTopics(missing, within: .seconds(60)) {
+                let missing = Set(plan.missing(existing: try admin.describeTopics(within: .seconds(30))).map(\.name))
+                for answer in try admin.createTopics(
+                    planned.filter { missing.contains($0.name) }, within: .seconds(60))
+                {
                     if let error = answer.error { return "\(answer.name): \(error)" }
                 }
                 return nil

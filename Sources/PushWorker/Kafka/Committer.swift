@@ -82,8 +82,9 @@ final class Committer: Sendable {
 
     var counts: (commits: UInt64, failures: UInt64) { self.state.withLock { ($0.commits, $0.failures) } }
 
-    /// The error that a person has to mend, such as a missing right; `nil` if no commit had one since the last success.
-    var refusal: KafkaError? { self.state.withLock { $0.refusal } }
+    /// The error that a person has to mend, such as a missing right; `nil` if no commit had one since the last success,
+    /// or if there is no partition to commit for.
+    var refusal: KafkaError? { self.state.withLock { $0.queue.ownsNothing ? nil : $0.refusal } }
 
     /// Takes new partitions into the queue, see `CommitQueue.own`.
     /// - Parameter toConfirm: see `StartPositions.toConfirm`.

@@ -35,6 +35,9 @@ public struct CommitQueue: Sendable {
     /// Whether no batch waits for an answer.
     public var isIdle: Bool { self.underWay.isEmpty }
 
+    /// Whether there is no partition whose positions may be committed.
+    public var ownsNothing: Bool { self.owned.isEmpty }
+
     /// Adds partitions whose positions may be committed from now on.
     /// - Parameter partitions: the numbers of the partitions.
     /// - Parameter starts: where reading of each log begins. `ask` may commit this position again, until a log has a

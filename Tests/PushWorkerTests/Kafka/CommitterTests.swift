@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Readiness names a missing right until a commit succeeds. A refusal because of a rebalance neither counts as a
-    /// missing right nor hides one.
+    /// missing right nor hides one. A worker without partitions names none.
     @Test func aMissingRightIsKeptUntilACommitIsTaken() throws {
         let (committer, group) = Self.make()
         committer.own([3], starts: Self.start(40))
@@ -178,6 +178,10 @@ import Testing
         try answer(.topicAuthorizationFailed)
         #expect(committer.refusal?.remedy == "grant this client's user Read on the topic events")
         try answer(.rebalanceInProgress)
+        #expect(committer.refusal?.code == .topicAuthorizationFailed)
+        _ = committer.take([3])
+        #expect(committer.refusal == nil)
+        committer.own([3], starts: Self.start(40))
         #expect(committer.refusal?.code == .topicAuthorizationFailed)
         committer.add([Self.position(3, 41)])
         try #require(group.take()).answer(CommitResult(committed: [position], refused: []))
