@@ -192,18 +192,13 @@ package final class ChaosStage {
     }
 
     private func createTopics() async throws {
-        let (settings, planned, plan) = (
-            self.kafkaSettings, self.plannedTopics,
-            TopicPlan(
-                topics: self.topics.planned, partitionCount: Int(Self.partitionCount), replicationFactor: 1)
-        )
+        let (settings, planned) = (self.kafkaSettings, self.plannedTopics)
         let failure = await NamedThread.run("topics") { () -> String? in
             do {
                 let admin = try KafkaAdmin(settings, log: { _ in })
-                let missing = Set(plan.missing(existing: try admin.describeTopics(within: .seconds(30))).map(\.name))
-                for answer in try admin.createTopics(
-                    planned.filter { missing.contains($0.name) }, within: .seconds(60))
-                {
+                let existing = Set(try admin.describeTopics(within: .seconds(30)).map(\.name))
+                let missing = planned.filter { !existing.contains($0.name) }
+                for answer in try admin.createTopics(missing, within: .seconds(60)) {
                     if let error = answer.error { return "\(answer.name): \(error)" }
                 }
                 return nil
